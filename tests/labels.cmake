@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# ina_label_tests(): labels for the tests of a folder, by their names, and which of them run alone. Each folder calls it last.
+# ina_label_tests(): labels for the tests of a folder, by their names, and which of them run alone. Each
+# folder calls it last.
 #
 #   unit     no hosts and no simulated RTL
 #   rtl      Verilated modules, lint, synthesis, proofs
 #   lab      boots hosts. In real time they keep a small machine busy: such a test runs alone
-#   virtual  all its labs run in virtual time, one processor each: such tests run beside others
+#   virtual  all its labs run in virtual time, with one processor each: such tests run next to others
 #
 # `make test` leaves out the next four, so that it takes half an hour; `make test-all` has them.
 #
 #   torch    PyTorch on hosts
 #   mpi      programs of two MPIs on hosts
-#   long     the longest, nearly half of the time of all: .ci/run leaves out these three
+#   long     the longest, nearly half of the total time: .ci/run leaves out these three
 #   wide     more of what other tests cover once: further paths, sizes and faults; the units under sanitizers
 #
 #   slow     more than a minute on two cores
@@ -52,7 +53,8 @@ function(ina_label_tests)
     if("lab" IN_LIST labels AND NOT "virtual" IN_LIST labels)
       set(alone ON)
     endif()
-    # The longest begin first, so that none is left alone at the end; by the second run ctest knows better.
+    # The longest tests begin first, so that none runs alone at the end. From the second run on ctest knows
+    # the times itself.
     set(cost 0)
     if("slow" IN_LIST labels AND "virtual" IN_LIST labels)
       set(cost 1000)

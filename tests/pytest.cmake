@@ -1,8 +1,8 @@
 # ina_pytest(<name> <file or folder> TIMEOUT <seconds>)
 #
-# Registers pytest on a file or folder as a test of ctest. Its programs are in the build folder, and
-# the tests find them by INA_LAB, INA_PERF, INA_BRIDGE and INA_PLAN; what it writes stays in the build
-# folder as well; what it skips stands in its output, for tests/skips.py.
+# Registers pytest on a file or folder as a ctest test. The programs are in the build folder, and the tests
+# find them through INA_LAB, INA_PERF, INA_BRIDGE and INA_PLAN. Files that pytest writes stay in the build
+# folder as well. Its output lists the tests that it skips, for tests/skips.py.
 function(ina_pytest name path)
   cmake_parse_arguments(TEST "" "TIMEOUT" "" ${ARGN})
   add_test(NAME ${name}

@@ -1,16 +1,15 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""skips.py REPORT [tell|error]: what a run of ctest skipped, from what it wrote by --output-junit.
+"""skips.py REPORT [tell|error]: lists the tests that a run of ctest skipped, from the file of --output-junit.
 
-`error`: exit code 1 where something was skipped that is not in ALLOWED.
-ctest knows of a test that it skipped as a whole. A part of one is skipped by a line of its output that begins with
-SKIPPED, as pytest -rs has it, or cmocka's.
+`error`: exit code 1 if a test was skipped that is not in ALLOWED. ctest knows only tests that are skipped as a whole. If a
+part of a test is skipped, its output has a line that begins with SKIPPED, as pytest -rs and cmocka print it.
 """
 import re
 import sys
 from xml.etree import ElementTree
 
-# What may be skipped on a machine on which all is well: the reason that the test gives, and why nothing is lost.
+# The skips that are allowed on a healthy machine: the reason that the test gives, and why nothing is lost.
 ALLOWED = {
     "no digest is known for these versions": "system.figures compares what depends on no package's version",
     "this user may not mount": "a small /dev/shm is mounted in a namespace, which some machines forbid",
@@ -20,7 +19,7 @@ LINE = re.compile(r"^(SKIPPED .*|\[  SKIPPED \] (?!\d+ test).*)$", re.M)
 
 
 def skips(report):
-    """(test of ctest, what it says) of each that was skipped."""
+    """The name and the output of each ctest test that was skipped."""
     found = []
     for test in ElementTree.parse(report).iter("testcase"):
         if test.get("status") in ("notrun", "disabled"):

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The cost model against examples worked by hand. */
+/* The cost model against examples worked out by hand. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +9,7 @@
 
 #include "cost_model.h"
 
-/* 4 machines of 2: 1 us, 10 GB/s between them, 40 GB/s inside. */
+/* 4 machines of 2 ranks: 1 us, 10 GB/s between them, 40 GB/s inside. */
 static struct cost_model four_by_two(bool aggregated)
 {
 	return (struct cost_model){.ranks = 8,
@@ -39,7 +39,8 @@ static void by_hand(void **state)
 	assert_us(&model, COST_FLAT, 14 * 1 + 1.75 * 100);
 	assert_us(&model, COST_LEADER, 6 * 1 + 2 * 25 + 150);
 	assert_us(&model, COST_PARALLEL, 6 * 1 + 25 + 150);
-	/* 2 machines of 4: the leader reads three others, then they read it. */
+	/* 2 machines of 4 ranks: the leader reads the data of three others, then they read the
+	 * result. */
 	model = four_by_two(true);
 	model.machines = 2;
 	model.locals = 4;
@@ -60,7 +61,7 @@ static void what_is_short(void **state)
 	model = four_by_two(true);
 	assert_float_equal(cost_of(&model, COST_FLAT, 1e3) * 1e6, 3 * 1.1, 1e-6);
 	assert_float_equal(cost_of(&model, COST_LEADER, 1e3) * 1e6, 2 + 0.1 + 2 * 0.025, 1e-6);
-	/* A rail has half of it. */
+	/* A rail has half of the elements. */
 	model = four_by_two(false);
 	assert_float_equal(cost_of(&model, COST_PARALLEL, 32768) * 1e6, 2 * (1 + 3.2768) + 0.8192,
 	                   1e-6);
@@ -76,7 +77,7 @@ static void the_fastest(void **state)
 
 	(void)state;
 	assert_int_equal(cost_fastest(&model, 1e6), COST_PARALLEL);
-	model.intra = 1e9; /* slower inside than between: leave the ranks alone */
+	model.intra = 1e9; /* slower inside than between: flat is best */
 	assert_int_equal(cost_fastest(&model, 1e6), COST_FLAT);
 }
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The demos, with small all-reduces: they come to their end, say what they found, and leave what they promise."""
+"""The demos, with small all-reduces: they finish, print their results, and write the promised files."""
 import json
 import os
 import re
@@ -29,14 +29,14 @@ def test_demo(tmp_path):
 
 
 def test_demo_that_fails(tmp_path):
-    """What the hosts said last is shown."""
+    """The last lines of the hosts are shown."""
     result = run("demo.py", tmp_path, "2")
     assert result.returncode == 1, result.stdout + result.stderr
     assert "the hosts did not get on" in result.stderr and "no size to run" in result.stdout, result.stdout + result.stderr
 
 
 def test_demo_multigpu(tmp_path):
-    """With a gnuplot that only keeps what it is told to draw: make test does not install the other one."""
+    """With a gnuplot that only records its input, because make test does not install the real one."""
     gnuplot = tmp_path / "gnuplot"
     gnuplot.write_text(f"#!/bin/sh\ncat >{tmp_path}/drawing\n")
     gnuplot.chmod(0o755)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""
-The demo scripts when something is wrong: one clear line and an exit code, also where a host fails or an element is wrong.
-They run in a copy of their folder with a stand-in for ina-lab, which prints and writes what a test says.
+"""The demo scripts when something is wrong: one clear line and an exit code, also if a host fails or an element is wrong. They
+run in a copy of their folder with a stand-in for ina-lab, whose output each test sets.
 """
 import json
 import shutil
@@ -35,7 +34,7 @@ def write_program(path, body):
 
 
 def stand_in(project, rows=(ROW,), code=0, text="a host said something"):
-    """An ina-lab that writes the table and the counters where it is told to."""
+    """A replacement for ina-lab that writes the table and the counters to the given files."""
     (project / "table").write_text(json.dumps({"rows": rows, "iterations": 1}))
     (project / "stats").write_text(json.dumps(STATS))
     write_program(project / "build/ina-lab", f"""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ina-perf --doctor on hosts that lack something: the right line says so, with the remedy, and no other line does.
+"""ina-perf --doctor on hosts that lack something: the right line reports it, with the remedy, and no other line does.
 
-In virtual time, where nobody waits for a rank that does not come.
+In virtual time, where it costs nothing to wait for a rank that does not come.
 """
 import os
 import re
@@ -14,7 +14,8 @@ ALL = LOCAL + ["neighbours", "aggregator"]
 
 
 def doctor(hosts, aggregator, *arguments, before="", options=()):
-    """Exit code, and the lines of each rank: {what: (finding, text)}. `before`: shell, run on every host."""
+    """The exit code, and the lines of each rank: {subject: (finding, text)}. `before`: a shell command that runs on every host
+    first."""
     result = subprocess.run(
         [LAB, "run", "-q", "-n", str(hosts), "--aggregator", aggregator, "--virtual-time", "--grace", "30", "--timeout", "60",
          *options, "--", "sh", "-c", f'{before} exec $prefix "$0" --doctor "$@"', PERF, *arguments],
@@ -102,7 +103,7 @@ def test_small_packets():
 
 
 def test_locked_memory():
-    """Root may lock what it likes, unless it lacks CAP_IPC_LOCK."""
+    """Root has no limit on locked memory, unless it lacks CAP_IPC_LOCK."""
     code, ranks = doctor(2, "model", before="ulimit -l 64; prefix='setpriv --bounding-set -ipc_lock --inh-caps -ipc_lock';")
     assert code == 1
     for lines in ranks:
@@ -119,14 +120,14 @@ def test_ranks_that_are_not_known():
 
 
 def test_too_little_locked_memory_alone_is_enough_to_fail():
-    """Enough for the library's own messages and for the doctor's all-reduce, but not for people's buffers."""
+    """Enough for the library's own messages and for the doctor's all-reduce, but not for users' buffers."""
     code, ranks = doctor(2, "model", before="ulimit -l 8192; prefix='setpriv --bounding-set -ipc_lock --inh-caps -ipc_lock';")
     assert code == 1
     assert all(findings(lines) == {**dict.fromkeys(ALL, "ok"), "memlock": "FAIL"} for lines in ranks), ranks
 
 
 def test_a_neighbour_that_is_not_reached():
-    """Both reach rank 0, but not each other: as with a firewall, or with a switch that keeps ports apart."""
+    """Both reach rank 0, but not each other: as with a firewall, or with a switch that isolates ports."""
     code, ranks = doctor(3, "model", before=on_rank_1("ip neigh replace 192.0.2.3 lladdr 02:00:00:00:00:99 dev vec0 nud permanent"))
     assert code == 1
     for lines in ranks:
@@ -136,7 +137,7 @@ def test_a_neighbour_that_is_not_reached():
 
 
 def test_no_room_at_the_aggregator():
-    """A job that waits for a late rank is all that the bridge has room for."""
+    """A job that waits for a late rank has the bridge's only context."""
     held = 'INA_ROOT=192.0.2.1:19001 "$0" -b 4 -e 4 -n 1 --late 1:50 >/dev/null 2>&1 & sleep 5;'
     code, ranks = doctor(2, "model", before=held, options=("--jobs", "1"))
     assert code == 1

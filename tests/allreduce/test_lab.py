@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ina-perf on real hosts: the table and its JSON say what happened."""
+"""ina-perf on real hosts: the table and its JSON report the truth."""
 import json
 import os
 import subprocess
@@ -21,7 +21,8 @@ def run(hosts, aggregator, *arguments, **environment):
 
 
 def test_compare(tmp_path):
-    """Nothing is lost here, so what is sent twice is sent too early: not with an ACK timeout of 1 s, on a busy machine."""
+    """Nothing is lost here, so a packet that is sent twice is sent too early. An ACK timeout of 1 s prevents that on a busy
+    machine."""
     path = tmp_path / "table.json"
     result = run(4, "model", "-b", "64K", "-e", "1M", "-f", "16", "-n", "2", "-t", "all", "--compare", "--json", str(path),
                  INA_ACK_TIMEOUT="18")
@@ -32,10 +33,10 @@ def test_compare(tmp_path):
         size = row["size_bytes"]
         assert row["result"]["algorithm"] == "ina" and row["ring"]["algorithm"] == "ring"
         assert row["result"]["wrong"] == 0 and row["ring"]["wrong"] == 0
-        # What theory says goes on the wire, and at most a tenth for headers and acknowledgements.
-        # A host's device is also busy with the last ACKs of the all-reduce before.
+        # The theoretical number of bytes is sent, plus at most a tenth for headers and acknowledgements. A host's counters also
+        # include the last ACKs of the all-reduce before.
         assert size < row["result"]["wire_bytes"] < 1.1 * size + 1000
-        # Partial sums of 16 bits travel as float32.
+        # Partial sums of 16-bit numbers travel as float32.
         parts = 2 if row["type"] in ("half", "bfloat16") else 1.5
         assert parts * size < row["ring"]["wire_bytes"] < 1.1 * parts * size + 2000
         assert abs(row["speed_up"] - row["ring"]["time_us"] / row["result"]["time_us"]) < 1e-6
@@ -49,7 +50,7 @@ def test_in_place_and_other_windows():
 
 @pytest.mark.parametrize("op", ["max", "min"])
 def test_other_operations(op, tmp_path):
-    """By the aggregator and by ring, with an odd count of 16-bit elements."""
+    """Through the aggregator and over the ring, with an odd count of 16-bit elements."""
     path = tmp_path / "table.json"
     result = run(3, "model", "-b", "250002", "-e", "250002", "-n", "1", "-t", "bfloat16", "-o", op, "--compare",
                  "--json", str(path))
@@ -59,7 +60,7 @@ def test_other_operations(op, tmp_path):
     assert row["result"]["algorithm"] == "ina" and row["ring"]["algorithm"] == "ring"
 
 
-# nccl-tests, doc/PERFORMANCE.md: busbw over algbw of n ranks, and whether a size is that of n blocks.
+# nccl-tests, doc/PERFORMANCE.md: busbw divided by algbw for n ranks, and whether a size is that of n blocks.
 COLLECTIVES = {"all_reduce": (lambda n: 2 * (n - 1) / n, False), "reduce_scatter": (lambda n: (n - 1) / n, True),
                "all_gather": (lambda n: (n - 1) / n, True), "broadcast": (lambda n: 1, False),
                "reduce": (lambda n: 1, False)}
@@ -93,7 +94,7 @@ def test_collectives(name, place, tmp_path):
     ("double", "sum", "ring"), ("double", "prod", "ring"), ("int64", "avg", "ring"), ("uint8", "max", "ring"), ("uint64", "min", "ring"),
     ("uint32", "sum", "ina"), ("half", "avg", "ina"), ("float", "prod", "ring")])
 def test_what_the_aggregator_cannot_add(type, op, algorithm, tmp_path):
-    """It goes among the hosts, and the table says so."""
+    """The hosts add it, and the table says so."""
     path = tmp_path / "table.json"
     result = subprocess.run([LAB, "run", "-q", "-n", "3", "--virtual-time", "--aggregator", "model", "--", PERF, "-b", "64", "-e", "64K",
                              "-f", "32", "-n", "1", "-t", type, "-o", op, "--json", path], capture_output=True, text=True, timeout=90)
@@ -111,7 +112,8 @@ def test_barriers():
 
 @pytest.mark.parametrize("faults", [[], ["--reset-every", "1500"]])
 def test_fixed_point(faults, tmp_path):
-    """Within the bound, also where the ring takes over and hands back; and it is no float32: it is off by something."""
+    """Within the bound, also if the ring takes over and returns to the aggregator. It is not float32, because there are small
+    errors."""
     path = tmp_path / "table.json"
     result = subprocess.run(
         [LAB, "run", "-q", "-n", "4", "--aggregator", "model", *faults, "--timeout", "60", "--", PERF, "--fixed-point",
@@ -136,7 +138,7 @@ LAUNCHERS = {
 
 @pytest.mark.parametrize("launcher", LAUNCHERS)
 def test_as_other_launchers_start_it(launcher):
-    """With what those set in place of INA_RANK, INA_RANKS and INA_ROOT, on three hosts."""
+    """With the variables of these launchers in place of INA_RANK, INA_RANKS and INA_ROOT, on three hosts."""
     result = subprocess.run(
         [LAB, "run", "-q", "-n", "3", "--aggregator", "model", "--timeout", "60", "--", "sh", "-c",
          "r=$INA_RANK n=$INA_RANKS; unset INA_RANK INA_RANKS INA_ROOT INA_BIND; "
@@ -159,7 +161,7 @@ def test_auto_without_an_aggregator():
 
 
 def test_plain_sending_needs_no_aggregator_and_meets_none():
-    """Packets that were announced by no JOIN go through an aggregator as they are."""
+    """Packets of a flow without a JOIN pass through an aggregator unchanged."""
     for aggregator in ("off", "model"):
         result = subprocess.run([LAB, "run", "-q", "-n", "3", "--aggregator", aggregator, "--timeout", "60", "--", GOODPUT,
                                  "plain", "1", "3"], capture_output=True, text=True, timeout=90)
@@ -176,7 +178,7 @@ def test_goodput_says_how_to_use_it(arguments):
 
 
 def test_speed_of_the_simulation_is_measured(tmp_path):
-    """The ratios themselves depend on what else the machine does: make bench-rtl prints them."""
+    """The ratios themselves depend on the machine's load: make bench-rtl prints them."""
     path = tmp_path / "speed.json"
     result = subprocess.run([sys.executable, SIM_SPEED, "--build", os.path.dirname(PERF), "--hosts", "2", "--mebibytes", "1",
                              "--rounds", "1", "--sets", "1", "--json", str(path)],

@@ -61,7 +61,7 @@ def test_no_such_late_rank():
 
 @pytest.mark.parametrize("arguments", [[], ["--collective", "all_gather"], ["-o", "prod"]])
 def test_no_aggregator_summed(arguments):
-    """With --algorithm ina the exit code says whether it did, also where one rank needs nobody's sums."""
+    """With --algorithm ina the exit code says whether an aggregator summed, also if there is one rank, which needs no sums."""
     result = run("-e", "4", "--algorithm", "ina", *arguments, INA_RANKS="1", INA_RANK="0")
     assert result.returncode == 1
     assert result.stderr == "ina-perf: --algorithm ina: the aggregator did not sum 1 of 1 rows, first that of 4 bytes of float\n"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The checker of results: they pass in any order of operations, and each wrong bit is found. */
+/* The checker of results: correct results pass in any order of operations, and each wrong bit is
+ * found. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -35,7 +36,8 @@ static reference_bits get(const uint8_t *elements, size_t index, size_t bytes)
 	return bits;
 }
 
-/* From one end of the ranks to the other, each step rounded; an average as libina makes it. */
+/* From one end of the ranks to the other, with each step rounded; an average as libina computes
+ * it. */
 static void combine(const struct pattern *pattern, int first, int step)
 {
 	size_t bytes = pattern_bytes(pattern->type);
@@ -100,7 +102,8 @@ static void every_bit_counts(void **state)
 	}
 }
 
-/* Data of another seed, of another rank, of one rank too few, or shifted, do not pass. */
+/* Data of another seed, data of another rank, sums that lack a rank, and shifted data do not
+ * pass. */
 static void others_fail(void **state)
 {
 	size_t first;
@@ -142,7 +145,8 @@ static void operations_differ(void **state)
 	}
 }
 
-/* The highest bit is there and not, in all types: negative and positive ones where there is a sign.
+/* In all types the highest bit is sometimes set and sometimes not: signed types have negative and
+ * positive numbers.
  */
 static void signs(void **state)
 {
@@ -159,7 +163,7 @@ static void signs(void **state)
 	}
 }
 
-/* What is a little off passes, if it may be; not what is farther off, nor a NaN, nor an integer. */
+/* With a tolerance, a small error passes; a larger one, a NaN or an inexact integer does not. */
 static void near_is_right(void **state)
 {
 	struct pattern pattern = make(INA_FLOAT32, INA_SUM, 5, 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The generated list against what is published of ResNet-50. */
+/* The generated list against the published description of ResNet-50. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +22,7 @@ static void totals(void **state)
 	assert_int_equal(sum, 25557032);
 }
 
-/* Ends of the list, and the first block, worked by hand from Table 1 of the paper. */
+/* Ends of the list, and the first block, worked out by hand from Table 1 of the paper. */
 static void ends(void **state)
 {
 	static const size_t first[] = {

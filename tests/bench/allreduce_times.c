@@ -5,16 +5,16 @@
  *	allreduce_times ina|ring|auto BYTES[,BYTES...] CALLS ROUNDS
  *	                [REST [COMPUTE [MESSAGE WINDOW]]]
  *
- * sums float32 in ROUNDS rounds of CALLS calls each, after one that warms up; of several sizes, a
- * call sums each. A round begins with COMPUTE microseconds in which nothing is done. MESSAGE bytes
- * and WINDOW messages are asked for where they are given.
+ * sums float32 in ROUNDS rounds of CALLS calls each, after one round to warm up. With several
+ * sizes, a call sums each of them. A round begins with COMPUTE idle microseconds. MESSAGE (bytes)
+ * and WINDOW (messages) are options of the communicator, if given.
  *
- * Between the lines {"mark": "begin"} and {"mark": "end"} the host does nothing else, and next to
- * each it rests for REST microseconds (half a second), and on to a multiple of that: whoever reads
- * them can take the host's CPU time there, and several jobs begin at the same time. Then a line of
- *JSON: the time of a call, of each round, without COMPUTE; when the first round began and the last
- *one ended; the share of the bytes that the aggregator added; and the elements of the last result
- *that are wrong.
+ * Between the lines {"mark": "begin"} and {"mark": "end"} the host does nothing else. Around each
+ * mark it rests for REST microseconds (half a second), and then until a multiple of REST. So the
+ * reader can take the host's CPU time at the marks, and several jobs begin at the same time. Then
+ * it prints a line of JSON: the time of a call, for each round, without COMPUTE; the start of the
+ * first round and the end of the last one; the share of the bytes that the aggregator added; and
+ * the number of wrong elements in the last result.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -35,7 +35,7 @@ struct bench {
 	ina_comm *comm;
 	size_t counts[SIZES_MAX];
 	int sizes;
-	size_t count; /* the largest */
+	size_t count; /* the largest of them */
 	int calls;
 	int rounds;
 	unsigned int rest_us;
@@ -55,7 +55,7 @@ static double now_s(void)
 	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-/* Whole numbers, so that every order of addition gives the same. */
+/* Whole numbers, so that every order of addition gives the same result. */
 static float element(int rank, size_t i)
 {
 	return (float)((i * 7 + (size_t)rank * 3) % 1000);

@@ -1,12 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""What libina's congestion control gives, in virtual time: two jobs on one cable between two leaves, beside short flows and a
-plain RC connection; with it and without.
+"""The effect of libina's congestion control, in virtual time, with it and without: two jobs on one cable between two leaves, with
+short flows and with a plain RC connection.
 
     tests/bench/congestion.py [--build build] [--parts free,shares,short,plain] [--aggregator rtl] [--out FOLDER] [--json FILE]
 
-On leaf-spine:2x5 the hosts 0, 1, 5, 6 are job a, 2, 3, 7, 8 job b; 4 and 9 are for short flows and the plain connection. Each job
-could fill the cable up from its leaf alone. --out keeps what --parts shares draws: the length of the queue in front of that cable.
+On leaf-spine:2x5 the hosts 0, 1, 5, 6 are job a, and 2, 3, 7, 8 are job b; 4 and 9 are for short flows and the plain
+connection. Each job alone could fill the uplink of its leaf. --out keeps the picture of --parts shares: the length of the
+queue in front of that cable.
 """
 import argparse
 import json
@@ -22,7 +23,7 @@ import virtual
 
 FABRIC, RATE_GBPS = "leaf-spine:2x5", 100
 JOBS = {"a": (0, 1, 5, 6), "b": (2, 3, 7, 8), "short": (4, 9)}
-THRESHOLD_BYTES = 40_000  # RFC 8257, section 4.1: more than a seventh of what is under way; here 100 Gb/s by 8 us, 100,000
+THRESHOLD_BYTES = 40_000  # RFC 8257, section 4.1: more than a seventh of the data under way; here 100 Gb/s times 8 us, 100,000
 SIZE_BYTES, ROUNDS = 4 << 20, 8
 SHORT_BYTES, SHORT_ROUNDS = 4096, 600
 BURST_ROUNDS = 2
@@ -40,10 +41,11 @@ plot "{out}/off.dat" using 1:2 with lines title "without congestion control", "{
 
 
 def queue_of(path):
-    """[(ms, bytes)] of the queue that --pcap-cable leaf0:up0 has seen, frame by frame: what was put in, less what the cable took."""
+    """[(ms, bytes)] of the queue that --pcap-cable leaf0:up0 captured, frame by frame: the bytes that were put in, minus those
+    that the cable took."""
     data = Path(path).read_bytes()
     assert struct.unpack_from("<I", data)[0] == 0xA1B23C4D, "no capture of nanosecond precision"
-    at, frames, first_s = 24, [], struct.unpack_from("<I", data, 24)[0]  # a float has no room for nanoseconds since 1970
+    at, frames, first_s = 24, [], struct.unpack_from("<I", data, 24)[0]  # a float cannot hold the nanoseconds since 1970
     while at + 16 <= len(data):
         seconds, nanoseconds, kept, length = struct.unpack_from("<4I", data, at)
         port, = struct.unpack_from(">I", data, at + 16 + 4)
@@ -55,12 +57,12 @@ def queue_of(path):
         if port == lower and direction == OUTGOING:
             free_ns = max(free_ns, time_ns) + size * 8 / RATE_GBPS
             series.append((time_ns / 1e6, (free_ns - time_ns) * RATE_GBPS / 8))
-    begins_ms = next(ms for ms, size in series if size > THRESHOLD_BYTES)  # before that, hosts meet
+    begins_ms = next(ms for ms, size in series if size > THRESHOLD_BYTES)  # before that, hosts exchange addresses
     return [(ms - begins_ms, size) for ms, size in series if ms >= begins_ms]
 
 
 def longest_of(series):
-    """Of each PICTURE_MS what was longest: a picture shows no more."""
+    """The longest queue in each PICTURE_MS: a picture cannot show more."""
     steps = {}
     for ms, size in series:
         step = ms // PICTURE_MS
@@ -69,8 +71,9 @@ def longest_of(series):
 
 
 def run(options, controlled, work, capture=None, algorithm="ina", fabric=FABRIC, hosts_of=JOBS, channels=1, more=()):
-    """Runs {job: (rounds, bytes, milliseconds after the start)} at once: {job: times of all-reduces in us, of the slowest rank}, and the
-    counters. `plain` is ibv_rc_pingpong between the hosts of the short flows. more: of ina-lab's options."""
+    """Runs {job: (rounds, bytes, milliseconds after the start)} at the same time. Returns {job: times of all-reduces in us, on
+    the slowest rank}, and the counters. `plain` is ibv_rc_pingpong between the hosts of the short flows. more: options of
+    ina-lab."""
     program = os.path.abspath(os.path.join(options.build, "allreduce_times"))
     lines = [f"export INA_CONGESTION_CONTROL={int(controlled)}"]
     for job, (rounds, size, after_ms) in work.items():
@@ -119,7 +122,7 @@ def queues(counters):
 
 
 def free(options):
-    """One job alone: nothing is congested, and nothing may be lost by the control."""
+    """One job alone: there is no congestion, and the control must not reduce its rate."""
     results = {}
     for controlled in (False, True):
         times, counters = run(options, controlled, {"a": (ROUNDS, 4 * SIZE_BYTES, 0)})
@@ -130,7 +133,7 @@ def free(options):
 
 
 def shares(options):
-    """Two jobs; the second one for as long as the first, or for a while: the queue, drops, each one's share."""
+    """Two jobs; the second one runs as long as the first, or for a while. Reports the queue, drops, and each job's share."""
     results = []
     out = Path(options.out)
     out.mkdir(parents=True, exist_ok=True)
@@ -159,8 +162,8 @@ def shares(options):
 
 
 def short(options):
-    """Short flows beside two jobs: all-reduces of 4 KiB of two hosts, which no aggregator knows, through the same queue. The jobs go by
-    ring as well: libina controls no ring."""
+    """Short flows next to two jobs: all-reduces of 4 KiB between two hosts, which no aggregator knows, through the same queue.
+    The jobs also run over the ring, which libina does not control."""
     results = []
     for algorithm, controlled in (("ina", False), ("ina", True), ("ring", False)):
         work = {"a": (ROUNDS, SIZE_BYTES, 0), "b": (ROUNDS, SIZE_BYTES, 0), "short": (SHORT_ROUNDS, SHORT_BYTES, 1)}
@@ -177,7 +180,8 @@ def short(options):
 
 
 def plain(options):
-    """A job beside a plain RC connection, which nothing slows down, and which begins and ends in its midst: the rounds that it slows."""
+    """A job next to a plain RC connection that nothing slows down, and that begins and ends during the job: the rounds that it
+    slows."""
     results = []
     for controlled in (False, True):
         times, counters = run(options, controlled, {"a": (PLAIN_ROUNDS, SIZE_BYTES, 0), "plain": (12, 0, 2)})

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""What aggregation gives across several switches, in virtual time: against our ring on the same fabric, on modelled links
-of 100 Gb/s between kernels with stock rdma_rxe. The figures are the same on every machine.
+"""The gain from aggregation across several switches, in virtual time: compared with libina's ring on the same fabric, on modelled
+links of 100 Gb/s between kernels with stock rdma_rxe. The figures are the same on every machine.
 
     tests/bench/fabric.py [--build build] [--parts speed,small,cables,narrow,loss] [--fabrics leaf-spine:4x4,...]
                           [--largest 64M] [--aggregator rtl] [--json FILE] [--check]
@@ -19,11 +19,11 @@ FABRICS = ("leaf-spine:4x4", "leaf-spine:8x8", "tree:2x2x4")
 SMALL_FABRICS = ("leaf-spine:8x8",)
 CABLES_FABRIC = "leaf-spine:4x4"
 
-WANTED_OF_THEORY = 0.95    # the speed-up, of 2 (n - 1) / n
-WANTED_OF_PLAIN = 0.95     # payload, of ibv_rc_pingpong's between hosts of two leaves
+WANTED_OF_THEORY = 0.95    # speed-up, as a share of 2 (n - 1) / n
+WANTED_OF_PLAIN = 0.95     # payload, as a share of that of ibv_rc_pingpong between hosts of two leaves
 WANTED_OVER_BUDGET_US = 1.0
-WANTED_A_CABLE = 1.03      # bytes between two switches, each way, of the all-reduce's
-WANTED_OF_SLOWEST = 0.95   # of the slowest cable's rate
+WANTED_A_CABLE = 1.03      # bytes between two switches, each way, as a share of the all-reduce's
+WANTED_OF_SLOWEST = 0.95   # as a share of the slowest cable's rate
 LOSSES = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
 
 
@@ -58,7 +58,7 @@ def pingpong_gbps(options, fabric, switches):
 
 
 def speed(options):
-    """The speed-up of a large all-reduce, and its goodput beside that of two hosts of different leaves."""
+    """The speed-up of a large all-reduce, and its goodput compared with that between two hosts of different leaves."""
     results = []
     for fabric in options.fabrics:
         hosts = hosts_of(fabric)
@@ -77,7 +77,7 @@ def speed(options):
 
 
 def small(options):
-    """8 bytes: what links, switches and RTL take on the way up and down, and what hosts and library add."""
+    """8 bytes: the time of links, switches and RTL on the way up and down, and the time that hosts and library add."""
     results = []
     for fabric in SMALL_FABRICS:
         budget_us = virtual.network_us(RATE_GBPS, levels_of(fabric))
@@ -91,7 +91,7 @@ def small(options):
 
 
 def bytes_of_cables(options, algorithm, size, times):
-    """Bytes of each cable between switches, each way, in one run."""
+    """The bytes of each cable between switches, each way, in one run."""
     with tempfile.NamedTemporaryFile(suffix=".json") as stats:
         virtual.lab(options, hosts_of(CABLES_FABRIC), RATE_GBPS,
                     ["--topology", CABLES_FABRIC, "--aggregator", options.aggregator, "--stats", stats.name],
@@ -102,7 +102,8 @@ def bytes_of_cables(options, algorithm, size, times):
 
 
 def cables(options):
-    """What one all-reduce puts on each cable between switches: of two runs' difference, so without what opens a job."""
+    """The bytes of one all-reduce on each cable between switches: the difference of two runs, so without the bytes that open a
+    job."""
     results, size, size_bytes = [], "4M", 4 << 20
     for algorithm in ("ina", "ring"):
         once, thrice = (bytes_of_cables(options, algorithm, size, times) for times in (1, 3))

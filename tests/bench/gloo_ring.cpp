@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Gloo's ring all-reduce over ibverbs (Debian's libgloo-dev), beside ours in tests/bench/wall.py and
-// virtual.py:
+// Gloo's ring all-reduce over ibverbs (Debian's libgloo-dev), which tests/bench/wall.py and
+// virtual.py compare with libina's:
 //
 //     gloo_ring FOLDER ROUNDS BYTES...
 //
-// runs on every host of a lab and prints a line of JSON for each size. FOLDER is where
-// the ranks find each other, empty before; every element of the last round is checked.
+// runs on every host of a lab and prints a line of JSON for each size. The ranks find each other
+// through FOLDER, which is empty before. Every element of the last round is checked.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -30,7 +30,7 @@ double now_us()
 	        .count();
 }
 
-// Whole numbers, so that every order of addition gives the same.
+// Whole numbers, so that every order of addition gives the same result.
 float element(int rank, size_t i)
 {
 	return static_cast<float>((i * 7 + static_cast<size_t>(rank) * 3) % 1000);
@@ -55,7 +55,7 @@ struct Measurement {
 	size_t wrong;
 };
 
-// Objects live until the end of the program: their memory is the device's.
+// Objects live until the end of the program, because the device uses their memory.
 Measurement measure(const std::shared_ptr<gloo::Context> &context, size_t bytes, int rounds)
 {
 	static std::vector<std::unique_ptr<std::vector<float>>> memory;
@@ -107,6 +107,6 @@ int main(int argc, char **argv)
 		            rank, bytes, measured.time_us, measured.wrong);
 	}
 	std::fflush(nullptr);
-	// Gloo's threads wait for a device that hosts close as they end.
+	// Gloo's threads would wait for a device that hosts close when they end.
 	std::_Exit(wrong ? 1 : 0);
 }

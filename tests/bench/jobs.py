@@ -1,17 +1,18 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Training jobs that share a switch and its packet memory (ATP), in virtual time, with the C model: how long they take, how fair it is, and
-what share of their bytes the switch adds up.
+"""Training jobs that share a switch and its packet memory (ATP), in virtual time, with the C model: how long they take, how fair
+it is, and which share of their bytes the switch adds.
 
     tests/bench/jobs.py [--build build] [--parts three,many,turns] [--jobs 1,2,4,8,16] [--json FILE]
 
-Each job has a rank on every one of four hosts. Its steps all-reduce VGG-16's tensors, each shrunk to a 128th, after a phase that
-stands for computing them: 64 samples a host at 50 * 10^12 operations a second, a 128th of that time. Links have 100 Gb/s.
+Each job has a rank on every one of four hosts. Its steps all-reduce VGG-16's tensors, each shrunk to a 128th, after a phase
+that stands for computing them: 64 samples a host at 50 * 10^12 operations a second, a 128th of that time. Links have 100 Gb/s.
 A window of 32 packets of 4 KiB covers 10 us of a link.
 
-three: three jobs, and memory for one, two or three such windows, as jobs ask for it, in a slice for each, and by ring.
-many: 1 to 16 jobs with the memory of the default switch, 512 packets, which ask for windows of 128 or of 32; and by ring.
-turns: 4 to 16 jobs, and contexts for 4 of them, for 8 s: a step computes for 50 ms and has a 512th of the bytes; and by ring.
+three: three jobs, and memory for one, two or three such windows; as jobs ask for it, in a slice for each, and over the ring.
+many: 1 to 16 jobs with the memory of the default switch, 512 packets, which ask for windows of 128 or of 32; and over the
+ring. turns: 4 to 16 jobs, and contexts for 4 of them, for 8 s: a step computes for 50 ms and has a 512th of the bytes; and
+over the ring.
 """
 import argparse
 import json
@@ -24,27 +25,27 @@ import virtual
 
 HOSTS, RATE_GBPS = 4, 100
 SHRINK = 128
-REST_US = 3000000  # in which all jobs open: they begin together
+REST_US = 3000000  # in this time all jobs open, so that they begin together
 SHAPES, _, GIGA_OPERATIONS = torch_models.MODELS["VGG-16"]
 
 
 class Work:
-    """Steps of a job: the bytes of its tensors, and the time that computing them takes."""
+    """The steps of a job: the bytes of its tensors, and the time for computing them."""
 
     def __init__(self, steps, shrink, compute_us):
         self.steps, self.compute_us = steps, compute_us
-        self.sizes = [max(4, prod(shape) * 4 // shrink // 4 * 4) for shape in reversed(SHAPES)]  # as gradients come
+        self.sizes = [max(4, prod(shape) * 4 // shrink // 4 * 4) for shape in reversed(SHAPES)]  # in the order of the gradients
 
 
 SHORT = Work(4, SHRINK, round(torch_models.compute_ms(GIGA_OPERATIONS, batch=64, tflops=50) * 1000 / SHRINK))
 LONG = Work(160, 512, 50000)
-CONTEXTS = 4  # of --parts turns
+CONTEXTS = 4  # for --parts turns
 WINDOW, DEFAULT_WINDOW = 32, 128
-MESSAGES = 8  # of a window
+MESSAGES = 8  # in a window
 
 
 def run(options, work, count, algorithm, asked, switch):
-    """So many jobs at once: of each what its ranks say. asked: packets of a window."""
+    """Runs `count` jobs at the same time, and returns the output of each job's ranks. asked: packets of a window."""
     program = os.path.abspath(os.path.join(options.build, "allreduce_times"))
     sizes = ",".join(map(str, work.sizes))
     # Hosts share /tmp.
@@ -64,12 +65,12 @@ def run(options, work, count, algorithm, asked, switch):
 
 
 def seconds(ranks):
-    """From the first that began to the last that ended."""
+    """From the first rank's start to the last rank's end."""
     return max(rank["ended_s"] for rank in ranks) - min(rank["began_s"] for rank in ranks)
 
 
 def jain(rates):
-    """Jain, Chiu and Hawe (1984): 1 where all are equal."""
+    """Jain, Chiu and Hawe (1984): 1 if all are equal."""
     return sum(rates)**2 / (len(rates) * sum(rate * rate for rate in rates))
 
 

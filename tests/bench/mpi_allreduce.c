@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * MPI_Allreduce, to be measured beside ours in tests/bench/wall.py:
+ * MPI_Allreduce, which tests/bench/wall.py compares with libina:
  *
  *	mpi_allreduce ROUNDS BYTES
  *
- * Each rank prints a line of JSON: the time of each round, after one that warms up, and how many
- * elements of the last were wrong.
+ * Each rank prints a line of JSON: the time of each round, after one to warm up, and the number of
+ * wrong elements in the last one.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 #define ROUNDS_MAX 1000
 
-/* Whole numbers, so that every order of addition gives the same. */
+/* Whole numbers, so that every order of addition gives the same result. */
 static float element(int rank, size_t i)
 {
 	return (float)((i * 7 + (size_t)rank * 3) % 1000);

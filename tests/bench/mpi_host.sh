@@ -5,14 +5,14 @@
 #
 #     ina-lab run -n 4 --aggregator off -- tests/bench/mpi_host.sh FOLDER PROGRAM ARGUMENT...
 #
-# Rank 0's host runs mpirun, and the others wait for the command by which it starts its daemon there.
-# They meet in FOLDER, empty before, on the file system that the hosts share: the file named after a
-# host's address is the command for it. MPI goes over TCP, between the addresses of the lab.
+# Rank 0's host runs mpirun, and the others wait for the command by which it starts its daemon there. They use
+# FOLDER, which is empty before, on the file system that the hosts share: the file named after a host's
+# address contains the command for that host. MPI uses TCP between the addresses of the lab.
 
 set -euo pipefail
 
-# mpirun's remote shell, which it calls with a host and a command: hands the command over, and stays,
-# until mpirun ends it, as if it ran there.
+# mpirun's remote shell, which it calls with a host and a command. It hands the command over, and stays until
+# mpirun ends it, as if the command ran there.
 if [ "${INA_MPI_FOLDER:-}" ]; then
 	order=$INA_MPI_FOLDER/$1
 	shift

@@ -4,10 +4,11 @@
  *
  *	overlap test|thread BYTES SLICE_US ROUNDS
  *
- * in virtual time, where a computation is a sleep: the host does nothing for the library meanwhile.
- * First the all-reduce alone; then as long a computation beside it, in slices, behind each of which
- * the program calls ina_test() (test), or in one piece while another thread is in ina_wait()
- * (thread). Prints a line of JSON: both times, of each round.
+ * in virtual time, where a computation is a sleep, during which the host does nothing for the
+ * library. First it runs the all-reduce alone, and then together with a computation of the same
+ * length. With `test` the computation has slices, and the program calls ina_test() after each. With
+ * `thread` it is in one piece, while another thread is in ina_wait(). Prints a line of JSON: both
+ * times, for each round.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -47,7 +48,7 @@ static void compute(long length_ns)
 	nanosleep(&length, NULL);
 }
 
-/* All ranks begin at once: none is to wait for another in what is timed. */
+/* All ranks begin at the same time, so that none waits for another in the measured time. */
 static enum ina_status start(struct bench *bench, long *start_ns)
 {
 	enum ina_status status = ina_allreduce(bench->comm, bench->send, bench->recv, 1,
@@ -71,7 +72,7 @@ static enum ina_status run_alone(struct bench *bench, long *time_ns)
 	return status;
 }
 
-/* What is not done when the computation is, is waited for. */
+/* If the all-reduce has not completed after the computation, the program waits for it. */
 static enum ina_status compute_and_test(struct bench *bench, long length_ns)
 {
 	enum ina_status status = INA_OK;
@@ -126,7 +127,7 @@ static enum ina_status run(struct bench *bench, int rounds)
 	long together_ns[ROUNDS_MAX + 1];
 	enum ina_status status = INA_OK;
 
-	/* The first one warms up. */
+	/* The first round warms up. */
 	for (int round = 0; round <= rounds && status == INA_OK; round++) {
 		status = run_alone(bench, &alone_ns[round]);
 		if (status == INA_OK)
@@ -164,7 +165,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: overlap test|thread BYTES SLICE_US ROUNDS\n");
 		return 2;
 	}
-	/* A computation takes as long as it takes: not 50 us longer, as sleeps may. */
+	/* A computation takes exactly its time, and not 50 us longer, as sleeps may. */
 	prctl(PR_SET_TIMERSLACK, 1);
 	if (ina_open(NULL, &bench.comm, why, sizeof(why)) != INA_OK) {
 		fprintf(stderr, "overlap: %s\n", why);

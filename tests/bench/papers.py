@@ -1,13 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The headline claims of five papers about aggregation in the network, and what runs here in their place. Writes docs/papers.md and its
-picture from what was measured, which docs/pictures/papers.json keeps.
+"""The headline claims of five papers about aggregation in the network, and the corresponding measurements here. Writes
+docs/papers.md and its picture from the measurements, which docs/pictures/papers.json keeps.
 
     tests/bench/papers.py [--build build] [--lines netreduce.speed,grid] [--aggregator rtl]
     tests/bench/papers.py --lines none    # the page anew, nothing measured
 
---lines takes lines and papers (the part before the dot); by default all are measured. All but netreduce.cpu is in virtual time: the
-same figures on every machine.
+--lines takes lines and papers (the part before the dot); by default all are measured. All lines except netreduce.cpu run in
+virtual time, with the same figures on every machine.
 """
 import argparse
 import json
@@ -44,11 +44,11 @@ PAPERS = {
 @dataclass
 class Line:
     name: str
-    claim: str        # of the paper, with what it was measured on
-    ours: str         # what runs here in its place
+    claim: str        # of the paper, with the hardware of its measurement
+    ours: str         # the corresponding run here
     measure: Callable
     word: str         # how far the two can be compared
-    theirs: float = None  # the claim as a number, where `measure` gives its like first
+    theirs: float = None  # the claim as a number, if the first result of `measure` is comparable
 
 
 def beside_ring(options, hosts, size, arguments=()):
@@ -205,7 +205,7 @@ LINES = [
 
 
 def picture(kept):
-    """Published and ours beside each other, where both are a ratio."""
+    """Published and measured figures next to each other, for claims that are ratios."""
     rows = [line for line in LINES if line.theirs and kept.get(line.name, {}).get("value")]
     width, height, left, step = 640, 70 + 46 * len(rows), 150, 84
     parts = [draw.text(20, 28, "Published, and what runs here in its place: how many times better", "title", "start")]

@@ -1,14 +1,14 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""What several trees a job give (PANAMA), in virtual time: a Clos network of 2 to 4 spines, by ring, by one tree and by as many as there
-are spines; two jobs at once; short flows beside them.
+"""The gain from several trees for a job (PANAMA), in virtual time: a Clos network of 2 to 4 spines, over the ring, with one tree
+and with as many trees as spines; two jobs at the same time; short flows next to them.
 
     tests/bench/paths.py [--build build] [--parts trees,uneven,jobs] [--spines 2,3,4] [--aggregator rtl] [--json FILE]
 
-trees: two hosts at each of two leaves, links of 100 Gb/s; the cables from a leaf to the spines have 100 Gb/s in all.
-uneven: the same with two spines, whose cables have the rates of --uneven.
-jobs: two jobs of a host at each of two leaves, and two hosts for short flows, all links of 100 Gb/s, the spines' too; then two and four jobs
-that begin at once, on two and on four spines, by ring and by a tree each, with several seeds, which the job ids are of.
+trees: two hosts at each of two leaves, links of 100 Gb/s; the cables from a leaf to the spines have 100 Gb/s in total. uneven:
+the same with two spines, whose cables have the rates of --uneven. jobs: two jobs of a host at each of two leaves, and two
+hosts for short flows, all links of 100 Gb/s, those of the spines too; then two and four jobs that begin at the same time, on
+two and on four spines, over the ring and with one tree each, with several seeds, on which the job ids depend.
 """
 import argparse
 import statistics
@@ -19,7 +19,7 @@ import virtual
 RATE_GBPS = 100
 SIZE_BYTES, ROUNDS = 8 << 20, 2
 UNEVEN_BYTES, UNEVEN_ROUNDS = 32 << 20, 6
-WANTED_OF_LINKS = 0.9  # of what all cables up from a leaf carry
+WANTED_OF_LINKS = 0.9  # as a share of the capacity of all uplinks of a leaf
 JOBS_FABRIC = "clos:2x2x4"
 JOBS = {"a": (0, 4), "b": (1, 5), "short": (3, 7), "idle": (2, 6)}
 JOB_BYTES, JOB_ROUNDS = 4 << 20, 6
@@ -29,7 +29,7 @@ WANTED_OF_RING = 0.95
 
 
 def shares(counters, spines):
-    """Of what goes up from leaf 0, each cable's part."""
+    """Each cable's share of the data that go up from leaf 0."""
     taken = [counters["cables"][f"leaf0:up{spine}"]["up"]["bytes"] for spine in range(spines)]
     return [count / sum(taken) for count in taken]
 

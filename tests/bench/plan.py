@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""What ina-plan promises: how much it gains on a fat tree of 80 switches (planned), and whether jobs in a lab have the rates
-that it predicts (measured, in virtual time with the C model: the switch adds in no time, so cables alone bind).
+"""The promises of ina-plan: how much it gains on a fat tree of 80 switches (planned), and whether jobs in a lab reach the rates
+that it predicts (measured, in virtual time with the C model: the switch adds in no time, so only cables limit the rate).
 
     tests/bench/plan.py [--build build] [--parts planned,measured] [--json FILE] [--check]
 """
@@ -16,10 +16,10 @@ import tempfile
 
 import virtual
 
-# A full message is 16 packets of 4096 bytes with header and trailer of 48 together; on the wire each has headers and iCRC
-# (14 + 20 + 8 + 12 + 4) and preamble, FCS and gap. The rest of a cable's rate is payload.
+# A full message is 16 packets of 4096 bytes, including a header and trailer of 48 bytes together. On the wire each packet has
+# headers and iCRC (14 + 20 + 8 + 12 + 4) and preamble, FCS and gap. The rest of a cable's rate is payload.
 PAYLOAD = (16 * virtual.MTU - 48) / (16 * (virtual.MTU + 58 + virtual.WIRE_BYTES))
-WANTED_OF_PREDICTED = 0.05   # either way
+WANTED_OF_PREDICTED = 0.05   # in either direction
 PLACEMENTS = 10
 
 
@@ -35,7 +35,7 @@ def plan(options, fabric, jobs, *arguments):
 
 
 def place(kind, where, seed):
-    """8 jobs of 16 hosts each, all 128: a pod each, or drawn."""
+    """8 jobs of 16 hosts each, on all 128 hosts: one pod each, or at random."""
     hosts = list(range(128))
     if where == "drawn":
         random.Random(seed).shuffle(hosts)
@@ -47,7 +47,7 @@ def place(kind, where, seed):
 
 
 def planned(options):
-    """The smallest rate of 8 jobs on fat-tree:8, means of so many placements, and what that saves of the time."""
+    """The smallest rate of 8 jobs on fat-tree:8, as means over --placements, and the time that it saves."""
     results = []
     for kind, where, capacities in (("server", "drawn", {"processing": "300G"}), ("server", "pods", {"processing": "300G"}),
                                     ("server", "drawn", {}), ("all-reduce", "drawn", {}), ("all-reduce", "drawn", {"contexts": 8}),
@@ -80,7 +80,7 @@ def leaves(count, hosts):
 
 
 def run_jobs(options, fabric, orders, algorithms, size):
-    """Each job is an ina-perf among its hosts, in this order of ranks; all at once. Gb/s of each."""
+    """Runs each job as an ina-perf among its hosts, in this order of ranks, all at the same time. Returns Gb/s of each."""
     program = os.path.abspath(os.path.join(options.build, "ina-perf"))
     with tempfile.TemporaryDirectory() as folder:
         cases = []
@@ -97,7 +97,7 @@ def run_jobs(options, fabric, orders, algorithms, size):
 
 
 def measured(options):
-    """Predicted and measured payload of each job, all jobs of a case at once."""
+    """Predicted and measured payload of each job, with all jobs of a case at the same time."""
     halves = [{"name": "a", "hosts": [0, 1, 4, 5]}, {"name": "b", "hosts": [2, 3, 6, 7]}]
     slow = fabric_file(leaves(4, 4), {"leaf2:up0": "25G"})
     slow_host = fabric_file(leaves(2, 4), {"host3": "10G"})

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""How fast is the simulation? Goodput of real hosts through the RTL and through the C model, against the same hosts when
-each sends its successor the same bytes, in the same messages, over the plain switch; and ring all-reduce beside them.
+"""Measures the speed of the simulation: the goodput of real hosts through the RTL and through the C model. For comparison, the
+same hosts each send their successor the same bytes, in the same messages, over the plain switch; a ring all-reduce is measured
+too.
 
-Wall-clock time, on this machine's cores, which hosts, switch and RTL share. The ways take turns, so that what else the
-machine does falls on all of them. What is reported is the median of the sets, and of the hosts the slowest.
+This is wall-clock time, on this machine's cores, which hosts, switch and RTL share. The ways take turns, so that other load of
+the machine affects all of them. The report has the median of the sets, and the slowest of the hosts.
 
     tests/bench/sim_speed.py [--build build] [--sets 3] [--json FILE] [--check]
 """
@@ -15,9 +16,9 @@ import statistics
 import subprocess
 import sys
 
-# What runs: the switch's --aggregator, and ina-goodput's way.
+# Each run: the switch's --aggregator, and ina-goodput's way.
 WAYS = {"plain": ("off", "plain"), "model": ("model", "sum"), "rtl": ("rtl", "sum"), "ring": ("off", "ring")}
-# The least goodput against plain that is asked for.
+# The smallest acceptable goodput, as a share of plain.
 WANTED = {"model": 0.85, "rtl": 0.5}
 TIMEOUT_S = 300
 
@@ -51,7 +52,8 @@ def run(options, way):
 
 
 def summary(options, results):
-    """Of each way: goodput in MB/s of the slowest host, and the least ratio of a host's to its own when it sends plainly."""
+    """For each way: the goodput of the slowest host in MB/s, and the smallest ratio of a host's goodput to its own when it sends
+    plainly."""
     size = options.mebibytes << 20
     table = {}
     for way, sets in results.items():

@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""DDP's all-reduces by the backend ina beside those by gloo: in wall-clock time, on four hosts, through the aggregator's C model.
+"""DDP's all-reduces with the backend ina compared with gloo: in wall-clock time, on four hosts, through the aggregator's C model.
 
     tests/bench/torch_buckets.py [--build build] [--hosts 4] [--sets 5] [--sizes 1K,16K,64K,256K,1M,4M,16M] [--json FILE] [--check]
 
-Both backends are open in the same processes and take turns, size by size. What counts is the median of the sets, each the
-mean of its rounds on the slowest host. Every sum is checked.
+Both backends are open in the same processes and take turns, size by size. The result is the median of the sets, each the mean
+of its rounds on the slowest host. Every sum is checked.
 """
 import argparse
 import json
@@ -19,7 +19,7 @@ from pathlib import Path
 
 TIMEOUT_S = 900
 SMALL_BYTES = 64 << 10
-WANTED_LARGE, WANTED_SMALL = 1.0, 1.1  # of gloo's time, at most
+WANTED_LARGE, WANTED_SMALL = 1.0, 1.1  # at most this share of gloo's time
 UNITS = {"": 0, "K": 10, "M": 20}
 
 
@@ -38,7 +38,7 @@ def parse():
 
 
 def on_host(options):
-    """What every host runs: a line of JSON for each set, size and backend."""
+    """The program on every host: it prints a line of JSON for each set, size and backend."""
     import torch
     import torch.distributed as dist
     import torch_ina  # noqa: F401

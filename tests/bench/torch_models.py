@@ -1,13 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""What training of known models gains, in virtual time: all-reduce of their gradients, as DDP puts them into buckets, through the
-RTL at 250 MHz beside our ring.
+"""The gain for the training of known models, in virtual time: all-reduces of their gradients, in DDP's buckets, through the RTL
+at 250 MHz compared with libina's ring.
 
     tests/bench/torch_models.py [--build build] [--hosts 2,4,8] [--rates 10,100] [--batch 64] [--tflops 50] [--json FILE]
 
-Two sizes of bucket are measured; others follow from the line through them, and a step takes the sum of its buckets.
-What a step computes is worked out and not measured: three forward passes' operations (the backward pass takes two), at a
-stated rate. All-reduce runs beside the backward pass; what is longer than that stands for itself.
+Two sizes of bucket are measured; others follow from the line through them, and a step takes the sum of its buckets. The
+computation of a step is calculated and not measured: the operations of three forward passes (the backward pass takes two), at
+a given rate. All-reduces run during the backward pass; only the time beyond it adds to the step.
 """
 import argparse
 import json
@@ -44,7 +44,7 @@ def vgg16():
 
 
 def resnet50():
-    """He and others (2016), table 1; no biases, batch norm behind each convolution, projections in each stage's first block."""
+    """He and others (2016), table 1; no biases, batch norm after each convolution, projections in each stage's first block."""
     def normed(to, of, kernel):
         return [(to, of, kernel, kernel), (to,), (to,)]
 
@@ -64,7 +64,7 @@ def bert_base():
     return [(30522, width), (512, width), (2, width), *norm, *(layer * 12), *linear(width, width)]
 
 
-# name: shapes, parameters in all, billions of multiplications and additions of a forward pass of one sample (BERT: 128 words)
+# name: shapes, total parameters, billions of multiplications and additions of a forward pass of one sample (BERT: 128 words)
 MODELS = {
     "AlexNet": (alexnet(), 61_100_840, 1.43),
     "VGG-16": (vgg16(), 138_357_544, 30.9),
@@ -74,7 +74,7 @@ MODELS = {
 
 
 def buckets(shapes):
-    """Bytes of each: DDP takes tensors from the last one on, and closes a bucket that has reached its size."""
+    """The bytes of each: DDP takes tensors from the last one on, and closes a bucket that has reached its size."""
     found, size = [], 0
     for shape in reversed(shapes):
         size += 4 * prod(shape)
@@ -84,7 +84,7 @@ def buckets(shapes):
 
 
 def measure(options, hosts, rate):
-    """Microseconds of an all-reduce by each way: a function of its bytes."""
+    """The time of an all-reduce in microseconds, for each way, as a function of its bytes."""
     with tempfile.NamedTemporaryFile(suffix=".json") as report:
         line = [str(options.build / "ina-lab"), "run", "-q", "-n", str(hosts), "--virtual-time", "--memory", "512", "--link-rate", f"{rate}G",
                 "--aggregator", "rtl", "--timeout", str(TIMEOUT_S), "--", str(options.build / "ina-perf"), "-b", str(SIZES[0]),
@@ -103,12 +103,12 @@ def measure(options, hosts, rate):
 
 
 def compute_ms(gflop, batch, tflops):
-    """A step's forward and backward pass: three forward passes' operations."""
+    """The forward and backward pass of a step: the operations of three forward passes."""
     return 3 * gflop * batch / tflops
 
 
 def step_of(model, times, batch, tflops):
-    """A step with `batch` samples a host, at `tflops` * 10^12 operations a second; times as measure() returns them."""
+    """A step with `batch` samples a host, at `tflops` * 10^12 operations a second; `times` is from measure()."""
     shapes, parameters, gflop = MODELS[model]
     assert sum(map(prod, shapes)) == parameters, model
     sizes = buckets(shapes)

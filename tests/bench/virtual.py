@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the network and the protocol give, in virtual time: all-reduce through the RTL at 250 MHz against our ring, on
-modelled links of 10, 25 and 100 Gb/s between kernels with stock rdma_rxe. The figures are the same on every machine.
+"""The speed of the network and the protocol, in virtual time: all-reduce through the RTL at 250 MHz compared with libina's ring,
+on modelled links of 10, 25 and 100 Gb/s between kernels with stock rdma_rxe. The figures are the same on every machine.
 
     tests/bench/virtual.py [--build build] [--parts payload,small,sweep,jobs,parallel,loss] [--rates 10,25,100] [--hosts 2,4,6,8]
                            [--largest 64M] [--json FILE] [--check]
@@ -24,22 +24,22 @@ LINK_DELAY_US, SWITCH_DELAY_US, RTL_CLOCK_MHZ = 0.5, 0.3, 250
 # preamble, FCS, gap.
 SMALL_FRAME_BYTES = 32 + 16 + 16 + 14 + 20 + 8 + 12 + 4
 WIRE_BYTES = 24
-# From the last rank's last beat to the first beat of the sum (`make bench-rtl`: at most 40 at 8 ports), and the beats in
-# and out of a frame that is stored before and behind.
+# From the last rank's last beat to the first beat of the sum (`make bench-rtl`: at most 40 at 8 ports), and the beats in and out
+# of a frame, which is stored before and after.
 RTL_CLOCKS = 40 + 2 * -(-SMALL_FRAME_BYTES // 64)
-RTL_DOWN_CLOCKS = 22 + 2 * -(-SMALL_FRAME_BYTES // 64)  # of a sum from a higher switch
+RTL_DOWN_CLOCKS = 22 + 2 * -(-SMALL_FRAME_BYTES // 64)  # for a sum from a higher switch
 # Published figures for float32: NetReduce (ASPLOS 2023), up to; the FPGA switch of CityU, bandwidth at n = 8.
 PUBLISHED = "published: NetReduce up to 1.7 x, CityU's FPGA switch 1.75 x at n = 8"
 
-WANTED_OF_THEORY = 0.97    # the speed-up, of 2 (n - 1) / n
-WANTED_OF_PLAIN = 0.97     # payload, of ibv_rc_pingpong's
+WANTED_OF_THEORY = 0.97    # speed-up, as a share of 2 (n - 1) / n
+WANTED_OF_PLAIN = 0.97     # payload, as a share of ibv_rc_pingpong's
 WANTED_OVER_BUDGET_US = 1.0
-# Parallel all-reduce: against the flat ring over all ranks, and against one rank a machine that speaks for it.
+# Parallel all-reduce: compared with the flat ring over all ranks, and with one rank that communicates for its machine.
 WANTED_OF_FLAT, WANTED_OF_LEADER = 1.3, 1.0
 SHAPES = ((2, 4), (4, 2))
-# Of each rank inside its machine: PCIe 4.0 x16, 16 GT/s on 16 lanes, 128b/130b.
+# For each rank inside its machine: PCIe 4.0 x16, 16 GT/s on 16 lanes, 128b/130b.
 INTRA_GBPS = 252
-PARTS = ("payload", "small", "sweep", "jobs", "parallel", "loss")  # by default: what charts measures is a part of sweep
+PARTS = ("payload", "small", "sweep", "jobs", "parallel", "loss")  # by default: the measurements of charts are a part of sweep
 CHART_GBPS, CHART_HOSTS, CHART_LARGEST = 100, 4, "16M"
 LOSSES = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
 
@@ -56,7 +56,7 @@ def lab(options, hosts, rate, switches, command):
 
 
 def perf(options, hosts, rate, switches, arguments):
-    """ina-perf through the aggregator and by ring: its rows. Every element is checked."""
+    """ina-perf through the aggregator and over the ring: its rows. Every element is checked."""
     with tempfile.NamedTemporaryFile(suffix=".json") as report:
         lab(options, hosts, rate, ["--aggregator", options.aggregator, *switches],
             [os.path.abspath(os.path.join(options.build, "ina-perf")), "-t", "float", "-c", "1", "--compare",
@@ -69,7 +69,7 @@ def perf(options, hosts, rate, switches, arguments):
 
 
 def pingpong_gbps(options, hosts, rate, switches):
-    """Gb/s of payload between the first and the last host, a message each way in turn."""
+    """Gb/s of payload between the first and the last host, with one message each way in turn."""
     command = f"ibv_rc_pingpong -e -g 1 -m {MTU} -s 1048576 -n 50"
     out = lab(options, hosts, rate, ["--aggregator", "off", *switches],
               ["sh", "-c", f"[ $INA_RANK = 0 ] && exec {command}; [ $INA_RANK = {hosts - 1} ] || exit 0; sleep 1; exec {command} $INA_ROOT"])
@@ -77,7 +77,7 @@ def pingpong_gbps(options, hosts, rate, switches):
 
 
 def payload(options):
-    """Gb/s of payload: a message each way in turn between two hosts, and all-reduce of four."""
+    """Gb/s of payload: one message each way in turn between two hosts, and all-reduce of four."""
     results = []
     for rate in options.rates:
         plain = pingpong_gbps(options, 2, rate, [])
@@ -91,14 +91,14 @@ def payload(options):
 
 
 def network_us(rate, levels=1):
-    """What a message of 8 bytes takes on its way over links and through switches with the RTL: up to the top, and down."""
+    """The time of a message of 8 bytes over links and through switches with the RTL: up to the top, and down."""
     link_us = (SMALL_FRAME_BYTES + WIRE_BYTES) * 8e-3 / rate + LINK_DELAY_US
     clocks = levels * RTL_CLOCKS + (levels - 1) * RTL_DOWN_CLOCKS
     return 2 * levels * link_us + (2 * levels - 1) * SWITCH_DELAY_US + clocks / RTL_CLOCK_MHZ
 
 
 def small(options):
-    """8 bytes on the most hosts: the way through the network, and what hosts and library add."""
+    """8 bytes on the largest number of hosts: the time of the network, and the time that hosts and library add."""
     results = []
     for rate in options.rates:
         budget_us = network_us(rate)
@@ -112,7 +112,7 @@ def small(options):
 
 
 def gloo(options, hosts, rate, sizes):
-    """Gloo's ring_chunked over ibverbs on the same hosts and links: time in us by size; {} where it is not built."""
+    """Gloo's ring_chunked over ibverbs on the same hosts and links: time in us by size; {} if it is not built."""
     program = os.path.abspath(os.path.join(options.build, "gloo_ring"))
     if not os.path.exists(program):
         return {}
@@ -146,13 +146,15 @@ def sweep(options):
 
 
 def jobs(options):
-    """Two jobs on the most hosts, so of twice as many ranks: each host's link and the aggregator carry both at once."""
+    """Two jobs on the largest number of hosts, so with twice as many ranks: each host's link and the aggregator carry both at the
+    same time."""
     hosts, rate, size = max(options.hosts), max(options.rates), ["-t", "float", "-c", "1", "-b", "16M", "-e", "16M", "-n", "4", "-w", "0"]
     program = os.path.abspath(os.path.join(options.build, "ina-perf"))
     alone = perf(options, hosts, rate, [], size)[0]["result"]["time_us"]
     with tempfile.TemporaryDirectory() as folder:
         reports = [os.path.join(folder, name) for name in ("first.json", "second.json")]
-        # The second job meets at another port of rank 0's. Both must start together: who comes before rank 0 tries again 50 ms later.
+        # The second job uses another port of rank 0. Both must start together; a rank that comes before rank 0 tries again 50 ms
+        # later.
         line = (f'set -e; [ $INA_RANK = 0 ] || sleep 0.01; {program} {" ".join(size)} --json {reports[0]} & first=$!; '
                 f'INA_ROOT=$INA_ROOT:18600 {program} {" ".join(size)} --json {reports[1]}; wait $first')
         lab(options, hosts, rate, ["--aggregator", options.aggregator], ["sh", "-c", line])
@@ -167,7 +169,7 @@ def jobs(options):
 
 
 def parallel(options):
-    """Machines of several ranks: flat ring over all of them, leader-only and parallel, beside the cost model."""
+    """Machines of several ranks: flat ring over all of them, leader-only and parallel, compared with the cost model."""
     results, ways = [], ("flat", "leader", "parallel")
     print(f"# each rank reads the others of its machine at {INTRA_GBPS} Gb/s; times of the slowest rank\n"
           f"# {'machines':>8} {'ranks':>5} {'size (B)':>10}" + "".join(f"{way + ' (us)':>14} {'model':>8}" for way in ways) +
@@ -193,7 +195,7 @@ def parallel(options):
 
 
 def loss(options):
-    """Goodput of four hosts at 16 MiB and the highest rate, with frames lost before and behind the switch."""
+    """Goodput of four hosts at 16 MiB and the highest rate, with frames lost before and after the switch."""
     results = []
     for probability in LOSSES:
         switches = ["--loss-up", str(probability), "--loss-down", str(probability)]
@@ -206,7 +208,7 @@ def loss(options):
 
 
 def charts(options):
-    """For README's chart: time against size on four hosts, and that of a large all-reduce against the number of hosts."""
+    """For README's chart: time against size on four hosts, and the time of a large all-reduce against the number of hosts."""
     results = []
     for hosts in range(2, 9):
         smallest = "4" if hosts == CHART_HOSTS else CHART_LARGEST
@@ -220,7 +222,7 @@ def charts(options):
 
 
 def measure(parser, parts, default):
-    """Adds the options that all have, and runs the parts that were asked for."""
+    """Adds the common options, and runs the requested parts."""
     parser.add_argument("--build", default="build", help="the folder with ina-lab and ina-perf (build)")
     parser.add_argument("--parts", default=",".join(default), help="what to measure, of " + ", ".join(parts))
     parser.add_argument("--largest", default="64M", help="largest all-reduce (64M)")

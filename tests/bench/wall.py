@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""All-reduce on kernels with stock rdma_rxe, in wall-clock time: in the network (the aggregator's C model), by our ring, by Gloo's over
-ibverbs and by Open MPI over TCP; small ones beside ibv_rc_pingpong; what they cost the hosts; and, in virtual time, beside
-a computation.
+"""All-reduce on kernels with stock rdma_rxe, in wall-clock time: in the network (the aggregator's C model), over libina's ring,
+over Gloo's with ibverbs, and with Open MPI over TCP; small ones compared with ibv_rc_pingpong; their cost for the hosts; and,
+in virtual time, together with a computation.
 
-Hosts and switch share this machine's cores. So the ways take turns, and what counts is the median of the sets, each of
-them the mean of its rounds on the slowest host. Every sum is checked.
+Hosts and switch share this machine's cores. So the ways take turns, and the result is the median of the sets, each of them the
+mean of its rounds on the slowest host. Every sum is checked.
 
     tests/bench/wall.py [--build build] [--parts large,small,cost,overlap] [--hosts 4,8] [--sets 5] [--json FILE] [--check]
 """
@@ -24,10 +24,10 @@ LARGE_BYTES = 16 << 20
 SMALL_HOSTS, COST_HOSTS, OVERLAP_HOSTS = 4, 4, 4
 TIMEOUT_S = 280
 
-WANTED_OF_THEORY = 0.9       # the speed-up in the network, of 2 (n - 1) / n
-WANTED_SMALL = 1.5           # 8 bytes, of ibv_rc_pingpong's round trip; at most
-WANTED_COST = 2 / 3          # CPU time in the network, of the ring's; at most
-WANTED_TOGETHER = 1.2        # all-reduce and computation at once, of the longer; at most
+WANTED_OF_THEORY = 0.9       # speed-up in the network, as a share of 2 (n - 1) / n
+WANTED_SMALL = 1.5           # 8 bytes, in round trips of ibv_rc_pingpong; at most
+WANTED_COST = 2 / 3          # CPU time in the network, as a share of the ring's; at most
+WANTED_TOGETHER = 1.2        # all-reduce and computation together, as a multiple of the longer; at most
 
 PINGPONG_S = re.compile(r"iters in ([0-9.]+) seconds = ([0-9.]+) usec/iter")
 
@@ -69,7 +69,7 @@ def lab(options, hosts, switches, command):
 
 
 def reports(out):
-    """The lines of JSON that the ranks printed, but for marks; none has found a wrong element."""
+    """The lines of JSON that the ranks printed, without the marks; none has found a wrong element."""
     lines = [json.loads(line.split("] ", 1)[1]) for line in out.splitlines() if re.match(r"\[\d+\] \{", line)]
     lines = [line for line in lines if "mark" not in line]
     assert lines and all(line.get("wrong", 0) == 0 for line in lines), out
@@ -82,7 +82,7 @@ def slowest(lines):
 
 
 def cpu_seconds(root):
-    """CPU time of a process and its descendants so far, by the name of the program."""
+    """CPU time of a process and its descendants until now, by the name of the program."""
     children, names = {}, {}
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -107,7 +107,7 @@ def cpu_seconds(root):
 
 
 def times_and_cost(options, hosts, way, size, calls, rounds):
-    """allreduce_times on all hosts: what it printed, and CPU seconds of hosts and switch between its marks."""
+    """allreduce_times on all hosts: its output, and the CPU seconds of hosts and switch between its marks."""
     line = lab_line(options, hosts, ["--aggregator", "off" if way == "ring" else "model"],
                     [program(options, "allreduce_times"), way, str(size), str(calls), str(rounds)])
     out, marks, cpu = "", [], []
@@ -144,7 +144,7 @@ def open_mpi(options, hosts):
 
 
 def large(options):
-    """16 MiB by every way. Gloo's and Open MPI's where their programs are built."""
+    """16 MiB in every way; those of Gloo and Open MPI if their programs are built."""
     ways = {"ina": ours("ina"), "ring": ours("ring")}
     for name, program_name, way in (("gloo", "gloo_ring", gloo), ("mpi", "mpi_allreduce", open_mpi)):
         if os.path.exists(program(options, program_name)):
@@ -175,7 +175,7 @@ def large(options):
 
 
 def pingpong(options, events):
-    """Seconds of a round trip of 8 bytes between two of the hosts, by way of the switch."""
+    """Seconds of a round trip of 8 bytes between two of the hosts, through the switch."""
     line = f"ibv_rc_pingpong {'-e ' if events else ''}-g 1 -m {MTU} -s 8 -n 2000"
     out = lab(options, SMALL_HOSTS, ["--aggregator", "model"],
               ["sh", "-c", f"case $INA_RANK in 0) exec {line};; 1) sleep 1; exec {line} $INA_ROOT;; esac"])
@@ -183,7 +183,7 @@ def pingpong(options, events):
 
 
 def small(options):
-    """8 bytes, one after the other."""
+    """8 bytes, one call after the other."""
     ways = {
         "ina": lambda: slowest(times_and_cost(options, SMALL_HOSTS, "ina", 8, 500, 3)[0]),
         "ring": lambda: slowest(times_and_cost(options, SMALL_HOSTS, "ring", 8, 500, 1)[0]),
@@ -208,7 +208,7 @@ def small(options):
 
 
 def cost(options):
-    """CPU time of the hosts, kernel and all, for what they have reduced."""
+    """CPU time of the hosts, including their kernels, for each byte that they have reduced."""
     spent = {"ina": [], "ring": []}
     gibibytes = LARGE_BYTES * options.rounds / (1 << 30)
     for _ in range(options.sets):
@@ -227,7 +227,7 @@ def cost(options):
 
 
 def overlap(options):
-    """With start/test, and with another thread in ina_wait(). Virtual time: a computation keeps no host from its packets."""
+    """With start/test, and with another thread in ina_wait(). In virtual time, a computation does not delay a host's packets."""
     results = []
     for rate_gbps, slice_us in ((10, 100), (100, 10)):
         for how in ("test", "thread"):

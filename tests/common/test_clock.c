@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The clocks agree with each other and go forwards; a deadline's rest is never negative. */
+/* The clocks agree with each other and go forwards; the remaining time of a deadline is never
+ * negative. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is a number, and what is none. */
+/* Which texts are numbers, and which are not. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

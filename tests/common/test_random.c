@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SplitMix64's published outputs: of seed 0 (S. Vigna's splitmix64.c), and of 1234567 (Rosetta
+/* SplitMix64's published outputs: for seed 0 (S. Vigna's splitmix64.c), and for 1234567 (Rosetta
  * Code). */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What ctest skips is listed, and an error where that is asked for (tests/skips.py)."""
+"""The tests that ctest skips are listed, and are an error if requested (tests/skips.py)."""
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +11,7 @@ PYTEST = f'"{sys.executable}" -B -m pytest -q -rs -p no:cacheprovider'
 
 
 def run_ctest(folder, tests):
-    """A project of these commands, run by ctest."""
+    """A project with these commands as tests, run by ctest."""
     lines = ["cmake_minimum_required(VERSION 3.25)", "project(skipping NONE)", "enable_testing()"]
     for name, (command, properties) in tests.items():
         lines.append(f"add_test(NAME {name} COMMAND sh -c [=[{command}]=])")
@@ -29,7 +29,7 @@ def look(report, how):
 
 @pytest.mark.parametrize("reason, code", [("there is no pump", 1), ("no digest is known for these versions; here it is", 0)])
 def test_a_skip_inside_of_pytest(tmp_path, reason, code):
-    """All but one of the file's tests have run, and ctest says that it passed."""
+    """All but one of the file's tests have run, and ctest reports success."""
     (tmp_path / "test_it.py").write_text(
         f"import pytest\ndef test_one():\n    pass\ndef test_two():\n    pytest.skip('{reason}')\n")
     report = run_ctest(tmp_path, {"outer": (f"{PYTEST} {tmp_path}/test_it.py", ""), "fine": ("echo fine", "")})

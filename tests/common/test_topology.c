@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fabrics by their numbers and from files, what is wrong with one, and the ways through it. */
+/* Fabrics by their numbers and from files, errors in them, and the routes through them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,7 +26,7 @@ static struct topology *open_good(const char *text)
 	return topology;
 }
 
-/* Through a file that is gone again. */
+/* Through a temporary file. */
 static struct topology *open_json(const char *json, char error[TOPOLOGY_ERROR_BYTES])
 {
 	char path[] = "/tmp/topology-XXXXXX";
@@ -91,7 +91,7 @@ static void test_tree(void **state)
 	assert_int_equal(fabric->switches[topology_find_switch(fabric, "core0")].ports, 2);
 	assert_int_equal(fabric->switches[topology_find_switch(fabric, "spine1")].ports, 4);
 	assert_int_equal(fabric->switches[topology_find_switch(fabric, "leaf5")].ports, 5);
-	/* Leaves 3 to 5 are spine 1's. */
+	/* Leaves 3 to 5 belong to spine 1. */
 	assert_int_equal(fabric->cables[topology_find_cable(fabric, "leaf3:up0")].upper,
 	                 topology_find_switch(fabric, "spine1"));
 	assert_int_equal(fabric->host_switch[23], topology_find_switch(fabric, "leaf5"));
@@ -119,7 +119,8 @@ static void test_fat_tree(void **state)
 		assert_int_equal(fabric->switch_count, 5 * k * k / 4);
 		for (unsigned i = 0; i < fabric->switch_count; i++)
 			assert_int_equal(fabric->switches[i].ports, k);
-		/* The last leaf's last uplink is the last spine's, and that one's the last core's.
+		/* The last leaf's last uplink goes to the last spine, and that one's last uplink to
+		 * the last core.
 		 */
 		const unsigned half = k / 2, pods_part = k * half;
 
@@ -245,13 +246,13 @@ static void test_bad_files(void **state)
 	check_refused("{\"switches\": [{\"name\": \"a\", \"hosts\": 2, \"up\": [\"b\", \"c\"]}, "
 	              "{\"name\": \"b\", \"hosts\": 2, \"up\": [\"c\"]}, {\"name\": \"c\"}]}",
 	              "'a': a loop: its uplinks lead to 'b' and 'c'");
-	/* Four switches one above the other. */
+	/* Four switches above each other. */
 	check_refused("{\"switches\": [{\"name\": \"a\", \"hosts\": 2, \"up\": [\"b\"]},"
 	              "{\"name\": \"b\", \"hosts\": 1, \"up\": [\"c\"]},"
 	              "{\"name\": \"c\", \"hosts\": 1, \"up\": [\"d\"]},"
 	              "{\"name\": \"d\", \"hosts\": 1}]}",
 	              "'d': it is on level 4");
-	/* A way that goes down to another leaf and up again is none. */
+	/* A path that goes down to another leaf and up again does not count. */
 	check_refused("{\"switches\": [{\"name\": \"a\", \"hosts\": 1, \"up\": [\"x\"]},"
 	              "{\"name\": \"b\", \"hosts\": 1, \"up\": [\"x\", \"y\"]},"
 	              "{\"name\": \"c\", \"hosts\": 1, \"up\": [\"y\"]},"
@@ -292,7 +293,8 @@ static void test_settings(void **state)
 	topology_close(fabric);
 }
 
-/* From every switch, by whatever choice at each, a frame comes to the host, in `most` cables. */
+/* From every switch, with any choice at each, a frame reaches the host over at most `most`
+ * cables. */
 static void check_ways(const struct topology_routes *routes, unsigned from, unsigned host,
                        unsigned most)
 {
@@ -342,7 +344,7 @@ static void test_multipath(void **state)
 
 	(void)state;
 	assert_int_equal(topology_routes_open(&routes, fabric), 0);
-	/* Leaf 0: host 0 is here; to host 7, at leaf 3, by any of the three spines. */
+	/* Leaf 0: host 0 is here; the paths to host 7, at leaf 3, use any of the three spines. */
 	assert_int_equal(topology_route(&routes, 0, 0)->count, 1);
 	assert_int_equal(topology_route(&routes, 0, 0)->ports[0], 0);
 	assert_int_equal(topology_route(&routes, 0, 7)->count, 3);
@@ -350,7 +352,7 @@ static void test_multipath(void **state)
 		assert_int_equal(topology_route(&routes, 0, 7)->ports[i], 2 + i);
 	assert_int_equal(topology_route(&routes, 4 + 2, 7)->count, 1);
 	assert_int_equal(topology_route(&routes, 4 + 2, 7)->ports[0], 3);
-	/* The tree for what goes to all: hosts, and each leaf's cable to the first spine. */
+	/* The tree for flooded frames: hosts, and each leaf's cable to the first spine. */
 	for (unsigned i = 0; i < fabric->cable_count; i++)
 		assert_int_equal(routes.in_tree[i],
 		                 fabric->cables[i].has_host || fabric->cables[i].upper == 4);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The documents: links lead somewhere, the README is one page, the pictures are what their data say."""
+"""The documents: links work, the README is one page, and the pictures agree with their data."""
 import json
 import re
 import shutil
@@ -13,7 +13,7 @@ PAGES = sorted(path for path in SOURCE.rglob("*.md") if not re.match(r"build|\."
 
 
 def anchors(page):
-    """What GitHub makes of the headings."""
+    """The anchors that GitHub makes of the headings."""
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in re.findall(r"^#+ (.*)$", page.read_text(), re.M)}
 
 
@@ -33,7 +33,7 @@ def test_the_readme_is_one_page():
 
 
 def test_pictures(tmp_path):
-    """What draw.py makes of the data is what is there: the pictures, and the tables of results.md."""
+    """The pictures and the tables of results.md equal the output of draw.py for the data."""
     files = [SOURCE / "docs/results.md", *(SOURCE / "docs/pictures" / f"{name}.svg" for name in ("system", "results", "fabric"))]
     copies = [tmp_path / file.relative_to(SOURCE / "docs") for file in files]
     (tmp_path / "pictures").mkdir()
@@ -45,7 +45,7 @@ def test_pictures(tmp_path):
 
 
 def test_papers(tmp_path):
-    """The page about papers and its picture are what papers.py makes of what was measured."""
+    """The page about papers and its picture equal the output of papers.py for the measurements."""
     (tmp_path / "docs/pictures").mkdir(parents=True)
     (tmp_path / "tests/bench").mkdir(parents=True)
     for file in [*(SOURCE / "tests/bench").glob("*.py"), SOURCE / "docs/pictures/draw.py", SOURCE / "docs/pictures/papers.json"]:
@@ -56,7 +56,7 @@ def test_papers(tmp_path):
 
 
 def test_figures_are_those_of_the_charts():
-    """What system.figures expects of four hosts is what README's chart shows."""
+    """The figures of four hosts that system.figures expects are those in README's chart."""
     expected = json.loads((SOURCE / "tests/system/figures.json").read_text())["rows"]
     charts = json.loads((SOURCE / "docs/pictures/results.json").read_text())["charts"]
     shown = {str(row["size_bytes"]): (row["ina_us"], row["ring_us"]) for row in charts if row["hosts"] == 4}

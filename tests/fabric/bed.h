@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A fabric in one process and in simulated time: aggregators (engine.h, nothing else of them) in a
- * tree of switches, hosts after rdma_rxe, cables that lose, repeat and hold back. Everything
+ * A fabric in one process and in simulated time: aggregators (used only through engine.h) in a tree
+ * of switches, hosts like rdma_rxe, and cables that lose, repeat and hold back frames. Everything
  * follows from the seed.
  */
 #ifndef INA_TEST_FABRIC_BED_H
@@ -23,9 +23,9 @@ enum {
 	FAULTS_MAX = 4,
 	PACKETS_MAX = 64, /* of a connection */
 	ELEMENTS = 4,     /* int32, in each packet of a message */
-	LATE_MAX = 3000,  /* frame times that a rank begins behind others */
+	LATE_MAX = 3000,  /* frame times by which a rank may begin later than the others */
 	MESSAGE_MAX = 4,  /* packets of a message, and of a grain of a switch's memory */
-	FRAME_TIME = 16,  /* what a data frame takes on a link; an ACK a tenth of it */
+	FRAME_TIME = 16,  /* time that a data frame takes on a link; an ACK takes a tenth of it */
 	ACK_TIME = 2,
 };
 
@@ -35,7 +35,7 @@ struct bed;
 struct frame {
 	struct frame *next_free;
 	enum frame_kind { FRAME_DATA, FRAME_ACK, FRAME_NAK } kind;
-	bool forged; /* a fault's: no host shall hear it */
+	bool forged; /* comes from a fault: no host may accept it */
 	uint16_t length;
 	uint8_t to; /* host */
 	uint8_t job;
@@ -45,7 +45,7 @@ struct frame {
 	uint8_t bytes[192];
 };
 
-/* event.c: what will happen, and when. */
+/* event.c: future events with their times. */
 typedef void act(struct bed *bed, void *who, uint32_t argument, struct frame *frame);
 
 struct event {
@@ -65,12 +65,13 @@ struct calendar {
 
 /* One direction of a cable. */
 struct cable {
-	act *arrive; /* with `who`, and the port as argument */
+	act *arrive; /* called with `who`, and with the port as argument */
 	void *who;
 	uint32_t port;
 	uint64_t free_at;
-	bool from_host;  /* which has room for all that it sends */
-	uint8_t stretch; /* no two on a way are the same: the cables up from a host, then down */
+	bool from_host;  /* a host has room for all frames that it sends */
+	uint8_t stretch; /* no two cables on a way have the same value: first the cables up from a
+	                  * host, then those down */
 	bool is_cut;
 };
 
@@ -82,29 +83,32 @@ struct node {
 	unsigned level;
 	unsigned child_count;
 	struct node *children[CHILDREN_MAX]; /* NULL: a host */
-	unsigned up_port;                    /* behind the children's or before them */
+	unsigned up_port;                    /* after the children's ports or before them */
 	unsigned first_child_port;
 	unsigned first_host, last_host; /* below */
 	uint8_t route[HOSTS_MAX];
-	unsigned ticks; /* ends of quiet times since the last of its patience */
+	unsigned ticks; /* ends of quiet times since the last end of its patience */
 	struct cable out[PORTS_MAX];
-	struct frame *entering[PORTS_MAX]; /* at the same time, by port */
+	struct frame *entering[PORTS_MAX]; /* frames that enter at the same time, by port */
 	unsigned entering_count;
 	/* watch.c */
 	unsigned quiet_ticks;
 	struct seen {
 		unsigned generation;
-		bool was_reset; /* or heard nothing of the job from age to age */
+		bool was_reset; /* or received no packet of the job from one age to the next */
 		bool is_heard;
-		bool may_forget;          /* there was a reset, an age, or a LEAVE from below */
-		bool has_passed_join;     /* from above, when none from below had come */
-		uint32_t joins;           /* that have come since the reset: a bit a rank */
-		unsigned granted;         /* packets: the least by a JOIN's sum since; 0: none */
-		uint64_t sums[HOSTS_MAX]; /* what has left as the sum of all: a bit a packet */
+		bool may_forget;          /* a reset, an age or a LEAVE from below has happened */
+		bool has_passed_join;     /* a JOIN from above passed before one from below came */
+		uint32_t joins;           /* JOINs that have come since the reset, one bit for each
+		                           * rank */
+		unsigned granted;         /* packets: the smallest window in a JOIN's sum since
+		                           * then; 0: no JOIN's sum */
+		uint64_t sums[HOSTS_MAX]; /* packets that have left as the sum of all ranks, one bit
+		                           * each */
 	} seen[JOBS_MAX];
 };
 
-/* A rank: the requester of its own flow, the responder of its predecessor's. */
+/* A rank: the requester of its own flow, and the responder of its predecessor's flow. */
 struct rank {
 	struct job *job;
 	unsigned index;
@@ -113,8 +117,8 @@ struct rank {
 	bool is_alive; /* its queue pairs exist */
 	bool is_started;
 	bool has_failed;
-	bool differs; /* a fault: it calls something else than the others */
-	/* Requester; packets counted from the JOIN, 0. */
+	bool differs; /* a fault: it calls another collective than the others */
+	/* Requester. Packets are counted from the JOIN, which is 0. */
 	uint32_t first_psn;
 	uint32_t next, acknowledged, top;
 	uint32_t posted;
@@ -125,10 +129,11 @@ struct rank {
 	/* Responder. */
 	uint32_t expected;
 	bool has_sent_nak;
-	bool fits; /* the message at hand: headers and opcodes are what is due */
+	bool fits; /* the current message: its headers and opcodes are the expected ones */
 	bool is_right;
-	unsigned sums;   /* messages that said n, the JOIN too */
-	unsigned window; /* messages: what the JOIN's sum grants, the least of what ranks read */
+	unsigned sums;   /* messages with contributors = n, including the JOIN */
+	unsigned window; /* in messages: the grant in the JOIN's sum, the smallest that the ranks
+	                  * read */
 };
 
 #define NEVER UINT32_MAX
@@ -138,10 +143,11 @@ struct job {
 	unsigned rank_count;
 	struct rank ranks[HOSTS_MAX];
 	int rank_of[HOSTS_MAX];             /* by host, -1 */
-	unsigned messages, packets, window; /* of DATA; of a message; in messages, as asked for */
+	unsigned messages, packets, window; /* DATA messages; packets in a message; the window in
+	                                     * messages, as requested */
 	unsigned generation;
-	unsigned generations; /* that must end well */
-	unsigned well;        /* that have */
+	unsigned generations; /* generations that must succeed */
+	unsigned well;        /* generations that have succeeded */
 	uint64_t id;
 	uint32_t sums[PACKETS_MAX][ELEMENTS];
 	bool is_ending;
@@ -152,27 +158,31 @@ struct job {
 };
 
 struct settings {
-	unsigned loss, duplicate, reorder, damage; /* of a million frames */
-	unsigned answer_loss;                      /* of ACKs and NAKs as they leave the host */
+	unsigned loss, duplicate, reorder, damage; /* for each million frames */
+	unsigned answer_loss;                      /* loss of ACKs and NAKs, as they leave the
+	                                            * host */
 	unsigned jitter, delay, queue;             /* in frame times */
 	unsigned timeout;                          /* ACK timer */
 	unsigned hold; /* the longest that the network holds a packet back */
 	unsigned quiet;
 	unsigned suspicion; /* switches' patience, in quiet times */
 	unsigned time_to_live;
-	unsigned above_to_live; /* at switches of level 2 and higher */
-	unsigned patience;      /* of hosts */
-	unsigned window;        /* packets that a job asks for at most */
-	unsigned together;      /* frames may enter a switch at the same time */
+	unsigned above_to_live; /* time-to-live at switches of level 2 and higher */
+	unsigned patience;      /* the hosts' patience */
+	unsigned window;        /* the largest window that a job asks for */
+	unsigned together;      /* several frames may enter a switch at the same time */
 	bool reuses_qpn;
-	bool tells; /* who finds a fault behind the JOINs tells all, beside the fabric */
-	bool data_waits_for_join; /* DATA only behind an acknowledged JOIN: the rule */
-	bool is_clean;            /* no faults but those that RC mends */
-	bool windows_differ;      /* windows differ between jobs, and what switches grant */
-	bool is_short;            /* switches may have too little memory for all jobs */
+	bool tells; /* a rank that finds a fault after the JOINs informs all ranks, outside the
+	             * fabric */
+	bool data_waits_for_join; /* DATA waits until the JOIN is acknowledged, as the protocol
+	                           * demands */
+	bool is_clean;            /* only faults that RC repairs */
+	bool windows_differ;      /* jobs ask for different windows, and switches grant different
+	                           * ones */
+	bool is_short;            /* switches may have too little memory for all jobs together */
 };
 
-/* What happens when so many frames have gone through aggregators. */
+/* A fault, and the number of frames through aggregators after which it happens. */
 struct fault {
 	uint64_t frames;
 	act *act;
@@ -198,20 +208,20 @@ struct bed {
 	unsigned fault_count;
 	bool verbose, traces;
 	/* The verdict. */
-	unsigned wrong;     /* messages that said n and were not the sum */
+	unsigned wrong;     /* messages with contributors = n that were not the sum */
 	unsigned resets;    /* of switches */
-	unsigned exposed;   /* frames that could be accepted, and are not the sum that is due */
+	unsigned exposed;   /* frames that a host could accept, but that are not the expected sum */
 	unsigned impatient; /* stalls that only the hosts' patience ended */
-	unsigned stalled;   /* those of them that may not be */
-	unsigned unjoined;  /* those that may be, where a rank lacks the JOINs' sum */
-	unsigned failed;    /* generations that were given up */
+	unsigned stalled;   /* stalls that are not allowed */
+	unsigned unjoined;  /* stalls that are allowed, because a rank lacks the JOINs' sum */
+	unsigned failed;    /* generations that gave up */
 	uint64_t frames;
 };
 
 /* event.c */
 void bed_at(struct bed *bed, uint64_t time, act *act, void *who, uint32_t argument,
             struct frame *frame);
-/* Until nothing is left to do, or `until`. */
+/* Runs until nothing is left to do, or until `until`. */
 void bed_run(struct bed *bed, uint64_t until);
 uint32_t bed_below(struct bed *bed, uint32_t bound);
 bool bed_chance(struct bed *bed, unsigned of_a_million);
@@ -219,7 +229,7 @@ bool bed_chance(struct bed *bed, unsigned of_a_million);
 /* frame.c */
 struct frame *frame_new(struct bed *bed);
 void frame_free(struct bed *bed, struct frame *frame);
-/* Headers and iCRC round a payload. */
+/* Adds headers and iCRC to a payload. */
 void frame_fill(struct frame *frame, unsigned from, unsigned to, uint32_t qpn, uint32_t psn,
                 uint8_t opcode, bool asks_for_ack, const void *payload, unsigned payload_bytes);
 bool frame_is_intact(const struct frame *frame);
@@ -232,7 +242,7 @@ unsigned frame_from(const struct frame *frame);
 unsigned frame_to(const struct frame *frame);
 bool frame_asks_for_ack(const struct frame *frame);
 
-/* show.c: a line. */
+/* show.c: prints a line. */
 void frame_show(struct bed *bed, const struct frame *frame);
 
 /* cable.c */
@@ -254,18 +264,18 @@ void watch_tick(struct node *node);
 void watch_age(struct node *node);
 bool watch_may_stall(struct bed *bed, const struct job *job);
 
-/* packets.c: what a rank sends as its packet `index`, and what it should receive. */
+/* packets.c: the contents of a rank's packet `index` when it is sent, and when it is received. */
 void packet_fill(struct bed *bed, const struct rank *rank, uint32_t index, struct frame *frame);
 uint8_t packet_opcode(const struct rank *rank, uint32_t index);
-/* Is the frame's payload, so far as this packet shows it, that of all ranks? */
+/* Is the frame's payload the sum of all ranks, as far as this packet shows? */
 bool packet_is_sum(const struct job *job, uint32_t index, const struct frame *frame);
 bool packet_fits(const struct rank *rank, uint32_t index, const struct frame *frame);
-/* Of a JOIN's sum: packets. */
+/* The window in a JOIN's sum, in packets. */
 uint32_t packet_window(const struct frame *frame);
 bool packet_ends_message(const struct job *job, uint32_t index);
 uint32_t packet_element(const struct job *job, unsigned rank, uint32_t index, unsigned lane);
 uint32_t job_qpn(const struct bed *bed, const struct job *job);
-/* The job and rank whose flow a data frame belongs to; NULL: of none that lives. */
+/* The job and rank whose flow a data frame belongs to; NULL: no live flow. */
 struct rank *frame_sender(struct bed *bed, const struct frame *frame);
 int32_t frame_index(const struct rank *sender, const struct frame *frame);
 
@@ -278,7 +288,7 @@ act job_begin;
 void job_fault(struct bed *bed, struct rank *rank);
 void job_heard(struct bed *bed, struct rank *rank);
 
-/* faults.c: draws them; strikes with those whose time has come. */
+/* faults.c: chooses random faults, and lets those happen whose time has come. */
 void faults_draw(struct bed *bed);
 void faults_strike(struct bed *bed);
 
@@ -286,7 +296,7 @@ void faults_strike(struct bed *bed);
 void bed_draw(struct bed *bed, uint64_t seed, bool joins_wait);
 void bed_close(struct bed *bed);
 
-/* What is kept from seed to seed. */
+/* Frees the memory that is kept from seed to seed. */
 void bed_free(struct bed *bed);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A queue that drops what has no room, a rate, a delay, and what may happen on the way. */
+/* A queue that drops frames for which it has no room, a rate, a delay, and the faults of the
+ * way. */
 #include "bed.h"
 
 static uint64_t jitter(struct bed *bed)
@@ -8,9 +9,9 @@ static uint64_t jitter(struct bed *bed)
 }
 
 /*
- * A bit of a data frame turns round, in any byte behind the addresses. Each cable of a way has a
- * bit of its own: what went past the switches on its way as another flow's must not be whole again
- * at the end. A link drops what is damaged, so that no network does this.
+ * Flips a bit of a data frame, in any byte after the addresses. Each cable of a way flips a
+ * different bit. Otherwise a frame that passed the switches on its way as another flow's could be
+ * intact again at the end. No real network does this, because links drop damaged frames.
  */
 static void damage(struct bed *bed, const struct cable *cable, struct frame *frame)
 {

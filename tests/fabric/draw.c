@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Everything that a seed decides: the tree, the jobs, the network, the faults. */
+/* Everything that a seed determines: the tree, the jobs, the network, the faults. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,7 +22,7 @@ static void add_host(struct bed *bed, struct node *node)
 	node->children[node->child_count++] = NULL;
 }
 
-/* A switch of `level` with all below it; one child at least is of the level below. */
+/* A switch of `level` and all switches below it. At least one child is of the next lower level. */
 static struct node *draw_node(struct bed *bed, struct node *above, unsigned level, unsigned hosts)
 {
 	struct node *node = &bed->nodes[bed->node_count++];
@@ -137,14 +137,14 @@ static void draw_settings(struct bed *bed)
 	set->hold = 2 * levels * (set->queue + set->delay + set->jitter + 2) + 64;
 	set->quiet = 3 * set->hold;
 	set->time_to_live = 2 * set->hold + PICK(bed, 4, 10) * set->timeout;
-	/* Longer than two ACK timeouts and the way of what is sent again then. */
+	/* Longer than two ACK timeouts and the way of the packets that are resent then. */
 	set->suspicion = 1 + (2 * set->timeout + set->hold) / set->quiet;
 	set->patience = 4 * set->quiet + 2 * set->time_to_live + 20 * set->timeout;
 	set->reuses_qpn = bed_chance(bed, 200000);
 	set->is_clean = bed_chance(bed, 400000);
 	/*
-	 * Those above hear nothing while a rank below each of them is late, or loses frames. A job
-	 * without faults must not expire there meanwhile.
+	 * Higher switches receive nothing while a rank below each of them is late, or loses frames.
+	 * A job without faults must not expire there in this time.
 	 */
 	set->above_to_live = set->time_to_live;
 	if (set->is_clean && set->above_to_live < LATE_MAX + 20 * set->timeout)
@@ -198,7 +198,7 @@ static void draw_job(struct bed *bed, struct job *job, unsigned number)
 				continue;
 			job->rank_of[host] = (int)job->rank_count;
 			job->ranks[job->rank_count].job =
-			        job; /* frames may name it before it begins */
+			        job; /* because frames may name it before it begins */
 			job->ranks[job->rank_count++].host = host;
 		}
 		members = 1000000;
@@ -224,15 +224,15 @@ static void draw_job(struct bed *bed, struct job *job, unsigned number)
 	job->late = PICK(bed, 0, 0, 500, LATE_MAX);
 }
 
-/* Copies of JOINs that come behind their job's end take contexts too. */
+/* Copies of JOINs that come after the end of their job take contexts too. */
 static unsigned contexts(const struct bed *bed)
 {
 	return bed->job_count + (bed->set.is_clean ? 8 : 1);
 }
 
 /*
- * In some seeds switches differ in the windows that they grant; and in some, memory may be too
- * little for all jobs at once, which are granted less then.
+ * In some seeds the switches grant different windows. In some seeds the memory may be too small for
+ * all jobs together, which then get smaller grants.
  */
 static void draw_memory(struct bed *bed, struct aggregator_config *config)
 {
@@ -306,7 +306,7 @@ void bed_draw(struct bed *bed, uint64_t seed, bool joins_wait)
 	if (engine_size.jobs && engine_size.jobs < contexts(bed))
 		bed->set.is_clean = false;
 	draw_switches(bed);
-	/* Behind the quiet time with which all switches begin. */
+	/* After the quiet time with which all switches begin. */
 	uint64_t start = 2 * (uint64_t)bed->set.quiet * FRAME_TIME;
 
 	for (unsigned i = 0; i < bed->job_count; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A binary heap; of two events at one time the one that was entered first comes first. */
+/* A binary heap. If two events have the same time, the one that was entered first comes first. */
 #include <stdlib.h>
 
 #include "common/random.h"

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * fabric [--first SEED] [--count N] [--frames N] [--levels N] [--verbose] [--trace]
- *        [--eager] [--find]: runs of the protocol, one a seed.
- * --count, --frames: so many seeds, or until so many frames have gone through aggregators.
- * --levels: only seeds whose trees have so many at most.
- * --trace: shows each frame at each switch.
- * --eager: hosts do not wait with DATA for their JOIN's ACK, which the protocol demands.
- * --find: something must be wrong with one of the seeds; ends with the first such.
- * Exit code 0: all as it must be; 1: not; 2: wrong arguments, or no memory.
+ *        [--eager] [--find]: runs of the protocol, one for each seed.
+ *
+ * --count N: runs N seeds. --frames N: runs seeds until N frames have gone through aggregators.
+ * --levels N: runs only seeds whose trees have at most N levels. --trace: shows each frame at each
+ * switch. --eager: hosts send DATA before their JOIN is acknowledged, which the protocol forbids.
+ * --find: ends with the first seed that has an error, and fails if none has.
+ *
+ * Exit code 0: success; 1: failure; 2: wrong arguments, or no memory.
  */
 #include <getopt.h>
 #include <stdio.h>
@@ -15,7 +16,7 @@
 
 #include "bed.h"
 
-/* A run that has not ended by then never will. */
+/* A run that has not ended by this time never will. */
 #define END ((uint64_t)4000000 * FRAME_TIME)
 
 struct wanted {
@@ -41,7 +42,7 @@ static void show_settings(const struct bed *bed)
 	       set->quiet, set->time_to_live);
 }
 
-/* False: something is wrong with this seed. */
+/* Returns false if this seed has an error. */
 static bool run(struct bed *bed, uint64_t seed, const struct wanted *wanted, struct totals *totals)
 {
 	unsigned stalled = 0;
@@ -56,7 +57,8 @@ static bool run(struct bed *bed, uint64_t seed, const struct wanted *wanted, str
 	bed_run(bed, END);
 	for (unsigned i = 0; i < bed->job_count; i++)
 		stalled += !bed->jobs[i].is_over;
-	/* Without faults too a job may expire behind its JOIN: where all is lost for so long. */
+	/* Without faults too, a job may expire after its JOIN, if all frames are lost for that
+	 * long. */
 	bool is_spoiled = (bed->set.is_clean && bed->failed > bed->unjoined) || bed->stalled > 0;
 	bool is_well = !bed->wrong && !bed->exposed && !stalled && !is_spoiled;
 

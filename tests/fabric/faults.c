@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What goes wrong at switches, cables and ranks, beside what every cable does to frames. */
+/* The faults of switches, cables and ranks, in addition to the damage that every cable does to
+ * frames. */
 #include "bed.h"
 
 static void mend(struct bed *bed, void *who, uint32_t argument, struct frame *frame)
@@ -8,7 +9,7 @@ static void mend(struct bed *bed, void *who, uint32_t argument, struct frame *fr
 	((struct cable *)who)->is_cut = false;
 }
 
-/* Both directions of the cable between a switch and one of its ports' other ends. */
+/* Cuts both directions of the cable between a switch and the other end of one of its ports. */
 static void cut_for_a_while(struct bed *bed, void *who, uint32_t number, struct frame *frame)
 {
 	struct node *node = who;
@@ -25,7 +26,8 @@ static void cut_for_a_while(struct bed *bed, void *who, uint32_t number, struct 
 	bed_at(bed, until, mend, back, 0, NULL);
 }
 
-/* Forbidden by the format, at the packet that the switch next expects: it breaks the job. */
+/* Sends a packet that the format forbids, at the PSN that the switch next expects: it breaks the
+ * job. */
 static void forge(struct bed *bed, void *who, uint32_t number, struct frame *frame)
 {
 	static const uint8_t zeros[16];
@@ -35,7 +37,7 @@ static void forge(struct bed *bed, void *who, uint32_t number, struct frame *fra
 	(void)frame;
 	if (!rank->is_alive || !rank->is_started)
 		return;
-	/* At any switch that the flow passes. */
+	/* at any switch that the flow passes */
 	struct node *node = bed->host_node[rank->host];
 	unsigned to = job->ranks[(rank->index + 1) % job->rank_count].host;
 	struct frame *forged = frame_new(bed);
@@ -65,7 +67,7 @@ static void differ(struct bed *bed, void *who, uint32_t number, struct frame *fr
 	job->ranks[number % job->rank_count].differs = true;
 }
 
-/* A rank's process ends: its LEAVE comes too early. */
+/* A rank's process ends, so its LEAVE comes too early. */
 static void give_up(struct bed *bed, void *who, uint32_t number, struct frame *frame)
 {
 	struct job *job = who;
@@ -76,13 +78,13 @@ static void give_up(struct bed *bed, void *who, uint32_t number, struct frame *f
 		job_fault(bed, rank);
 }
 
-/* How many frames go through aggregators in a job that meets no trouble, about. */
+/* The approximate number of frames that go through aggregators in a job without trouble. */
 static uint32_t frames_of(const struct bed *bed, const struct job *job)
 {
 	return job->rank_count * (2 + job->messages * job->packets) * bed->nodes[0].level;
 }
 
-/* In some seeds the JOINs are met, which are few. */
+/* In some seeds the fault happens during the JOINs, which are few. */
 static uint32_t draw_moment(struct bed *bed, const struct job *job)
 {
 	uint32_t joins = job->rank_count * 3 * bed->nodes[0].level;
@@ -90,10 +92,10 @@ static uint32_t draw_moment(struct bed *bed, const struct job *job)
 	return bed_below(bed, bed_chance(bed, 300000) ? joins : 2 * frames_of(bed, job));
 }
 
-/* Faults come while packets are under way, so they are timed by these. */
+/* Faults must happen while packets are under way, so their times are counts of packets. */
 void faults_draw(struct bed *bed)
 {
-	unsigned kinds = bed_below(bed, 3); /* only what is noticed; only resets; anything */
+	unsigned kinds = bed_below(bed, 3); /* only faults that are noticed; only resets; or any */
 
 	bed->fault_count = bed_chance(bed, 600000) ? 1 : 1 + bed_below(bed, FAULTS_MAX);
 	for (unsigned i = 0; i < bed->fault_count; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* IPv4 frames byte by byte after the standards; the iCRC is zlib's. */
+/* Builds IPv4 frames byte by byte, following the standards; zlib computes the iCRC. */
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
@@ -46,7 +46,8 @@ static uint32_t get_be(const uint8_t *at, unsigned bytes)
 	return value;
 }
 
-/* IBTA annex A17: over the IP packet, with ones in place of what may change on the way. */
+/* IBTA annex A17: over the IP packet, with ones in place of the fields that may change on the
+ * way. */
 static uint32_t icrc(const struct frame *frame)
 {
 	uint8_t head[8 + PAYLOAD_AT - IP_AT];

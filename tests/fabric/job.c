@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A job's life as libina leads it: all ranks JOIN, send their messages and LEAVE. Where one finds a
- * fault, it sends a LEAVE; all hear of it beside the fabric, or must find it themselves. Then they
- * end their connections, and try again.
+ * A job's life as libina leads it: all ranks JOIN, send their messages and LEAVE. A rank that finds
+ * a fault sends a LEAVE. The others are informed outside the fabric, or must find the fault
+ * themselves. Then all end their connections, and try again.
  */
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "common/random.h"
 #include "bed.h"
 
-/* Who has failed so often waits longer from time to time, as libina does. */
+/* A job that has failed this many times sometimes waits longer, as libina does. */
 enum { PATIENT_FAILURES = 10 };
 
 static act begin_rank, end_rank, destroy_rank, watch;
@@ -22,7 +22,7 @@ static uint64_t later(struct bed *bed, unsigned frame_times)
 
 static void begin_sums(struct job *job)
 {
-	/* What packets.c gives each rank for each packet, added up. */
+	/* Adds up the elements that packets.c gives each rank for each packet. */
 	for (uint32_t index = 1; index <= job->messages * job->packets; index++)
 		for (unsigned lane = 0; lane < ELEMENTS; lane++) {
 			uint32_t sum = 0;
@@ -98,7 +98,7 @@ static void end_all(struct bed *bed, struct job *job)
 		bed_at(bed, later(bed, 100), end_rank, &job->ranks[i], job->generation, NULL);
 }
 
-/* A switch that has forgotten a broken job would learn it again from a JOIN that comes late. */
+/* A switch that has forgotten a broken job would learn it again from a late JOIN. */
 static bool all_have_joined(const struct job *job)
 {
 	for (unsigned i = 0; i < job->rank_count; i++)
@@ -115,7 +115,7 @@ void job_fault(struct bed *bed, struct rank *rank)
 		bed_at(bed, later(bed, 100), end_rank, rank, rank->job->generation, NULL);
 }
 
-/* Has somebody failed, and has nobody else anything to wait for? */
+/* Has a rank failed, and do the other ranks have nothing to wait for? */
 static bool is_lost(const struct job *job)
 {
 	bool has_failed = false;
@@ -147,10 +147,11 @@ static void end_rank(struct bed *bed, void *who, uint32_t generation, struct fra
 
 static void start_again(struct bed *bed, struct job *job)
 {
-	/* Sometimes at once, sometimes when the switches have forgotten all. */
+	/* Sometimes immediately, sometimes when the switches have forgotten everything. */
 	unsigned pause = bed_chance(bed, 500000) ? 20 : 3 * bed->set.time_to_live;
 
-	/* Jobs for which there is not memory for all must not ask at the same time for ever. */
+	/* If there is not enough memory for all jobs, they must not ask at the same time again and
+	 * again. */
 	if (job->failures > PATIENT_FAILURES)
 		pause <<=
 		        job->failures < PATIENT_FAILURES + 6 ? job->failures - PATIENT_FAILURES : 6;
@@ -185,7 +186,7 @@ static void end_well(struct bed *bed, struct job *job)
 		start_again(bed, job);
 }
 
-/* Have all sent and received everything, the LEAVEs too? */
+/* Have all ranks sent and received everything, including the LEAVEs? */
 static bool is_done(const struct job *job)
 {
 	uint32_t all = 2 + job->messages * job->packets;
@@ -196,7 +197,7 @@ static bool is_done(const struct job *job)
 	return true;
 }
 
-/* A rank has got on. */
+/* A rank has made progress. */
 void job_heard(struct bed *bed, struct rank *rank)
 {
 	struct job *job = rank->job;
@@ -210,8 +211,9 @@ void job_heard(struct bed *bed, struct rank *rank)
 }
 
 /*
- * The hosts' patience: no rank has got on for long, though all are there. Only a LEAVE may stay
- * without its ACK: whoever has all sums closes its connections after some time.
+ * The hosts' patience: no rank has made progress for a long time, although all are alive. Only a
+ * LEAVE may stay without its ACK, because a rank that has all sums closes its connections after
+ * some time.
  */
 static void watch(struct bed *bed, void *who, uint32_t generation, struct frame *frame)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A switch: data frames go through its aggregator, and all go on towards their host. */
+/* A switch: data frames go through its aggregator, and then all frames leave towards their host. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +33,7 @@ static void forget_entering(struct node *node)
 	node->entering_count = 0;
 }
 
-/* All that has come. */
+/* Handles all frames that have come. */
 static void enter(struct node *node)
 {
 	struct engine_frame frames[PORTS_MAX];
@@ -63,7 +63,7 @@ static void emit(void *context, unsigned port, const uint8_t *bytes, size_t leng
 	const struct frame *entering = node->entering[port];
 	struct frame *frame;
 
-	/* It broke a job, and has no business at a host. */
+	/* The forged frame broke a job, and must not reach a host. */
 	if (entering && entering->forged && length == entering->length &&
 	    memcmp(bytes, entering->bytes, length) == 0)
 		return;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is in the packets: each element tells job, rank and packet, so that nothing can be taken for
- * another thing; the sums are made here, by this file's own addition.
+ * The contents of the packets. Each element identifies job, rank and packet, so no packet can be
+ * taken for another one. The expected sums come from this file's own addition.
  */
 #include <stddef.h>
 #include <string.h>
@@ -92,7 +92,7 @@ void packet_fill(struct bed *bed, const struct rank *rank, uint32_t index, struc
 		at += sizeof(header);
 	}
 	if (!is_control(rank, index)) {
-		/* In place: where the sum has come, the memory holds something else. */
+		/* The memory is used in place: once the sum has come, it holds other data. */
 		bool is_spent = rank->expected > index;
 
 		for (unsigned lane = 0; lane < ELEMENTS; lane++, at += 4) {
@@ -136,7 +136,7 @@ int32_t frame_index(const struct rank *sender, const struct frame *frame)
 	return (int32_t)(distance << 8) >> 8;
 }
 
-/* Where a packet's elements begin. */
+/* The start of a packet's elements. */
 static const uint8_t *elements_of(const struct frame *frame)
 {
 	uint8_t opcode = frame_opcode(frame);
@@ -166,7 +166,7 @@ bool packet_is_sum(const struct job *job, uint32_t index, const struct frame *fr
 	bool ends = packet_ends_message(job, index);
 
 	if (index > job->messages * job->packets)
-		return true; /* a LEAVE has nothing that could be wrong */
+		return true; /* a LEAVE has no elements to check */
 	if (ends && contributors_of(frame) != job->rank_count)
 		return false;
 	return index == 0 || memcmp(elements_of(frame), job->sums[index], 4 * ELEMENTS) == 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A reliable connection after rdma_rxe: go-back-N, one NAK a gap, a NAK is heeded once until the
- * next ACK, an ACK timer without an end of retries.
+ * A reliable connection like that of rdma_rxe: go-back-N; one NAK for each gap; after a NAK the
+ * sender ignores others until the next ACK; an ACK timer, and no limit of retries.
  */
 #include "bed.h"
 
@@ -21,7 +21,7 @@ static void arm(struct bed *bed, struct rank *rank, bool afresh)
 	bed_at(bed, rank->deadline, timer, rank, rank->job->generation, NULL);
 }
 
-/* How many packets the program has posted. */
+/* The number of packets that the program has posted. */
 static void post(struct bed *bed, struct rank *rank)
 {
 	const struct job *job = rank->job;
@@ -112,8 +112,8 @@ static void fail(struct bed *bed, struct rank *rank, const char *why, uint32_t i
 }
 
 /*
- * No more than what was asked for. All ranks read the same, but for a reset between two of them;
- * they tell each other, and keep to the least.
+ * At most the window that was requested. All ranks read the same number, unless a reset came
+ * between two of them. They exchange the numbers and use the smallest.
  */
 static void take_window(struct bed *bed, struct rank *rank, uint32_t packets)
 {
@@ -138,7 +138,7 @@ static void take_window(struct bed *bed, struct rank *rank, uint32_t packets)
 		       job->window);
 }
 
-/* What the program says of a message that has come to its end. */
+/* The program's check of a complete message. */
 static void accept(struct bed *bed, struct rank *rank, const struct rank *sender, uint32_t index,
                    const struct frame *frame)
 {

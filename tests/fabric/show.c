@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A data frame in a line, as a person reads it who follows a run. */
+/* Prints a data frame on one line, for a person who follows a run. */
 #include <stdio.h>
 
 #include "bed.h"

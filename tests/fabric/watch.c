@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who stands beside a switch and sees its frames, and what it must not do by these alone. */
+/* An observer at each switch, who sees only the frames that enter and leave it, and checks that the
+ * switch obeys the rules. */
 #include <stdio.h>
 
 #include "bed.h"
 
-/* A reset lets SENDs through again behind so many ticks. */
+/* After a reset, SENDs pass again after this number of ticks. */
 enum { QUIET_TICKS = 2 };
 
 static struct seen *seen_of(struct node *node, const struct job *job)
@@ -45,14 +46,15 @@ void watch_in(struct node *node, unsigned port, const struct frame *frame)
 	seen->is_heard = seen->is_heard || node->quiet_ticks == 0;
 	if (index == 0 && node->quiet_ticks == 0)
 		seen->joins |= 1u << sender->index;
-	/* Behind LEAVEs a switch forgets the job, a broken one before those above and below do. */
+	/* After LEAVEs a switch forgets the job. If the job is broken, it does so before the
+	 * switches above and below do. */
 	if (index == (int32_t)sender->leave_at && !is_uplink(node, port))
 		seen->may_forget = true;
 }
 
 /*
- * Has the switch a part in the job? It has none where a single child of it has ranks of the job:
- * what passes is other switches' then.
+ * Does the switch take part in the job? It does not if only one of its children has ranks of the
+ * job; then all packets that pass it are other switches' packets.
  */
 static bool takes_part(const struct node *node, const struct job *job)
 {
@@ -64,7 +66,8 @@ static bool takes_part(const struct node *node, const struct job *job)
 	return __builtin_popcount(ports) > 1;
 }
 
-/* Has this switch sent the packet with the sum of all? If it does so now, that is remembered. */
+/* Has this switch sent the packet with the sum of all ranks? If it does so now, the observer
+ * remembers it. */
 static bool was_sum(struct seen *seen, const struct rank *sender, uint32_t index, bool is_sum)
 {
 	bool was = seen->sums[sender->index] >> index & 1;
@@ -81,7 +84,7 @@ static bool knows_nothing(const struct node *node, const struct seen *seen, cons
 	return true;
 }
 
-/* What the switch grants now. It has forgotten what it granted before the reset. */
+/* The grant of the switch now. The switch has forgotten the one before the reset. */
 static void watch_grant(struct seen *seen, const struct frame *sum)
 {
 	unsigned packets = packet_window(sum);
@@ -91,8 +94,9 @@ static void watch_grant(struct seen *seen, const struct frame *sum)
 }
 
 /*
- * No frame may leave that its host could accept and that is not the sum: where there was no fault,
- * none at all for a host; and behind every fault, none of which this switch has sent the sum.
+ * No frame may leave that its host could accept but that is not the sum. Before any fault that
+ * holds for all frames to a host. After a fault it still holds for each packet whose sum this
+ * switch has sent.
  */
 void watch_out(struct node *node, const struct frame *frame)
 {
@@ -161,7 +165,8 @@ void watch_age(struct node *node)
 	}
 }
 
-/* Will a JOIN that the switch lacks since its reset, or has refused since, never come again? */
+/* Does the switch lack a JOIN since its reset, or has it refused one since, that never comes
+ * again? */
 static bool lacks_join(const struct node *node, const struct seen *seen, const struct job *job)
 {
 	for (unsigned i = 0; i < job->rank_count; i++) {
@@ -176,8 +181,9 @@ static bool lacks_join(const struct node *node, const struct seen *seen, const s
 }
 
 /*
- * All JOINs have come again to a switch that was reset when all ranks had read their sum. It had
- * less memory for the job then, and nobody reads that: its history is shorter than the window.
+ * All JOINs have come again to a switch that was reset after all ranks had read their sum. It had
+ * less memory for the job then, and no rank reads its new grant, so its history is shorter than the
+ * window.
  */
 static bool grants_less(const struct seen *seen, const struct job *job)
 {
@@ -188,9 +194,10 @@ static bool grants_less(const struct seen *seen, const struct job *job)
 }
 
 /*
- * A reset near the JOIN, the one fault that only the hosts' patience may end: a JOIN that has its
- * ACK does not come again to the switch that waits for it, the JOIN from above came by while the
- * switch knew nothing of the job, or what it grants now is less than what ranks have read.
+ * A reset near the JOIN is the only fault that may need the hosts' patience. There are three cases:
+ * a JOIN that was acknowledged does not come again to the switch that waits for it; the JOIN from
+ * above came while the switch did not know the job; or the new grant is smaller than the one that
+ * the ranks have read.
  */
 bool watch_may_stall(struct bed *bed, const struct job *job)
 {

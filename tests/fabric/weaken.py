@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""weaken.py WEAKER.TXT FOLDER [NAME OUTPUT]: the rules that can be weakened, and the sources with one of them weaker.
+"""weaken.py WEAKER.TXT FOLDER [NAME OUTPUT]: lists the rules that can be weakened, and writes a source with one of them weakened.
 
-WEAKER.TXT: `# name: what is weaker`, then `- ` lines of a source in FOLDER and `+ ` lines in their place. White space does not count;
-the `- ` lines must be once in the sources of OUTPUT's kind. Without NAME, prints the names; with it, writes the source that is changed.
-Exit code 0, or 1 with a line that says what does not fit."""
+WEAKER.TXT: `# name: the weakness`, then `- ` lines of a source in FOLDER and the `+ ` lines that replace them. White space
+does not count. The `- ` lines must occur exactly once in the sources of OUTPUT's kind. Without NAME, it prints the names; with
+NAME, it writes the changed source. Exit code 0, or 1 with a line that names the mismatch."""
 import re
 import sys
 from pathlib import Path
@@ -27,7 +27,7 @@ def read(path):
 
 
 def weaken(name, old, new, sources):
-    """The source that has the old lines, with the new ones."""
+    """The source that contains the old lines, with the new lines in their place."""
     pattern = r"\s+".join(re.escape(word) for word in old.split())
     found = []
     for source in sorted(sources):
@@ -45,7 +45,7 @@ def main():
         return
     name, output = sys.argv[3], Path(sys.argv[4])
     text = weaken(name, *weaker[name], folder.glob(f"*{output.suffix}"))
-    # Its own headers, which are named without a folder.
+    # The source's own headers, which it names without a folder.
     text = re.sub(r'#include "(\w+\.h)"', r'#include "model/\1"', text)
     output.parent.mkdir(parents=True, exist_ok=True)
     output.write_text(text)

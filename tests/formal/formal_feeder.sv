@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who feeds a path of ina_rebuild: what ina_pick, ina_join and ina_relay promise. It keeps a list of
-// the packets: given, of them begun, of them with all their payload, of them sent. A packet has one
-// beat of payload or two.
+// Feeds a path of ina_rebuild according to the promises of ina_pick, ina_join and ina_relay. It keeps a list
+// of the packets, and counts those that were given, those that have begun, those whose payload has all come,
+// and those that were sent. A packet has one or two beats of payload.
 
 module formal_feeder #(
     parameter int LIST_W = 2
@@ -18,19 +18,19 @@ module formal_feeder #(
 
     output logic            begins,
     output logic            last,       // that beat is its packet's last
-    output logic            in_packet,  // and not its first
+    output logic            in_packet,  // and not its first beat
     output logic [LIST_W:0] given,
     output logic [LIST_W:0] filled,
     output logic [LIST_W:0] sent,
-    output logic [3:0]      sent_quads  // of the packet that is the next to be sent
+    output logic [3:0]      sent_quads  // of the packet that is sent next
 );
   localparam int COUNT_W = LIST_W + 1;
   localparam int LIST    = 1 << LIST_W;
 
-  // ina_pick's rule: what is chosen, and what ina_rebuild was told of two clocks ago.
+  // The rule of ina_pick: the packets that it chooses, and those that ina_rebuild learned of two clocks ago.
   (* anyseq *) logic choose;
-  logic [2:0] to_come;  // chosen, their headers not given
-  logic [2:0] unknown;  // as ina_pick counts
+  logic [2:0] to_come;  // packets that were chosen, and whose headers were not given yet
+  logic [2:0] unknown;  // as ina_pick counts them
   logic       told_1, told_2;
 
   always_ff @(posedge clk) begin

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One clock of reset, then none: registers without a reset start as the solver likes.
+// One clock of reset, then no more: registers without a reset start with values of the solver's choice.
 
 module formal_reset (
     input  logic clk,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The handshake's rule, AXI4-Stream's (IHI 0051, 2.2.1): valid waits for ready, and what it
-// promises does not change meanwhile. Asserted of outputs; assumed of inputs where ASSUME is 1.
+// The rule of the handshake of AXI4-Stream (IHI 0051, 2.2.1): valid waits for ready, and the data do not
+// change while it waits. The rule is asserted of outputs; if ASSUME is 1, it is assumed of inputs.
 
 module formal_stream #(
     parameter int WIDTH  = 1,

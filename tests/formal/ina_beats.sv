@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ina_beats: walks through each packet whole, and never ends two of them in clocks that follow each
-// other, whoever waits.
+// ina_beats walks through each packet as a whole, and never ends two of them in consecutive clocks, whichever
+// packets wait.
 //
-//   1. Each packet that is taken gives its beats once, in order: 0, 1, 2 and so on with what rides along
-//      with it, `first` with beat 0, `last` with the one in which its quads end. Packets come in order.
-//   2. No two packets end in clocks that follow each other, so none that has one beat begins in the
-//      clock behind another's end.
-//   3. None begins in a clock of `waits`; once it has begun it goes on without a gap.
-//   4. It takes the next packet in the clock of the last beat, and only then or while it has none.
-//   5. A packet begins at once, but for `waits`, and the clock before a packet of one beat.
+//   1. Each packet that is taken gives its beats once, in order: 0, 1, 2 and so on, together with its side
+//      data. `first` comes with beat 0, `last` with the beat in which its quads end. Packets come in order.
+//   2. No two packets end in consecutive clocks. So no packet of one beat begins in the clock after another
+//      packet's end.
+//   3. No packet begins in a clock of `waits`. Once it has begun, it continues without a gap.
+//   4. The module takes the next packet in the clock of the last beat, or while it has no packet, and at no
+//      other time.
+//   5. A packet begins immediately, except for `waits`, and for one clock before a packet of one beat.
 
 module formal_ina_beats (
     input logic clk
@@ -40,13 +41,13 @@ module formal_ina_beats (
 
   always_comb assume (s_quads != '0 && s_quads <= QUADS_W'(256));
 
-  logic               has;    // a packet that has not ended
+  logic               has;    // there is a packet that has not ended
   logic               begun;  // its first beat has come
   logic               fresh;  // it was taken in the clock before
-  logic               ended;  // one did in the clock before
-  logic [QUADS_W-1:0] quads;  // of it, that have not come
+  logic               ended;  // a packet ended in the clock before
+  logic [QUADS_W-1:0] quads;  // quads of the packet that have not come
   logic [SIDE_W-1:0]  side;
-  logic [INDEX_W-1:0] beat;   // its next
+  logic [INDEX_W-1:0] beat;   // the packet's next beat
   logic               single;
 
   assign single = !begun && quads <= 9'd4;
@@ -69,11 +70,11 @@ module formal_ina_beats (
     else if (m_valid && m_last) has <= 1'b0;
   end
 
-  // What induction needs: the module's registers say what the record says.
+  // For induction: the module's registers agree with this record.
   (* hierconn *) logic               \dut.pauses ;
   (* hierconn *) logic [INDEX_W-1:0] \dut.last_beat ;
   (* hierconn *) logic [2:0]         \dut.last_quads ;
-  logic [QUADS_W-1:0] less_1;  // of what it has: it is in its beats
+  logic [QUADS_W-1:0] less_1;  // the packet has begun to give its beats
 
   assign less_1 = quads - 1'b1;
 

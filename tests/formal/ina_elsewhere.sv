@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ina_elsewhere: a flow of another port is dropped, and nothing else is. The flows of the other port
-// come and go as the solver likes, with keys of its choice, no two alike; ina_keys answers when it
-// likes, and of a flow that has just been learned it may say anything. Keys have two bits and hashes
-// one, so half of all keys have the same hash.
+// ina_elsewhere: a packet of another port's flow is dropped, and no other packet is. The flows of the other
+// port come and go as the solver likes, with keys of its choice, no two of them equal. ina_keys answers
+// whenever the solver likes, and may give any answer for a flow that has just been learned. Keys have two
+// bits and hashes have one, so half of all keys have the same hash.
 //
-//   1. A packet that has no flow here is known to be elsewhere when it may be decided, if its key
-//      was another port's flow's when it was looked up, and that flow has not ended since.
-//   2. A packet is known to be elsewhere only if its key was such a flow's at some time since then.
-//   3. While a JOIN asks, no other port knows its key, but one that has learned it in the clock
-//      before.
-//   4. A search stays as it is until it is done.
-//   5. A packet stands still for five clocks a flow at most where none is learned meanwhile, and
-//      ina_keys answers as soon as it can.
-//   6. What the others are shown are the flows of this port, each with the hash of its key, and which
-//      of them was learned in the clock before; what ina_keys is shown is the packet's key and hash.
+//   1. Take a packet that has no flow here. If its key belonged to another port's flow when it was looked up,
+//      and that flow has not ended since, the packet is known to be elsewhere when it may be decided.
+//   2. A packet is known to be elsewhere only if its key belonged to such a flow at some time since then.
+//   3. While a JOIN asks, no other port knows its key, except a port that has learned it in the clock before.
+//   4. A search does not change until it is done.
+//   5. If no flow is learned in the meantime, a packet stands still for at most five clocks for each flow,
+//      provided that ina_keys answers as soon as it can.
+//   6. The other ports see the flows of this port, each with the hash of its key, and the flow that was
+//      learned in the clock before. ina_keys sees the packet's key and hash.
 
 module formal_ina_elsewhere (
     input logic clk
@@ -65,12 +64,12 @@ module formal_ina_elsewhere (
   assign search_job   = search.job[0];
   assign m_key        = search.key;
 
-  // The packet that comes to the judge, and the one that is there.
+  // The packet that comes to the judge next, and the packet at the judge.
   logic             coming;
   logic [KEY_W-1:0] coming_key;
   logic             moves;
   logic             there;
-  logic             ours;  // it has a flow here
+  logic             ours;  // the packet has a flow here
   logic [KEY_W-1:0] key;
 
   assign moves = en && coming;
@@ -83,7 +82,7 @@ module formal_ina_elsewhere (
       ours  <= next_hit;
       key   <= coming_key;
     end
-    // As ina_admission has it.
+    // The rule of ina_admission.
     en <= en ? !((moves && next_join) || next_alike) : !(waits || m_searching);
     if (rst) begin
       coming <= 1'b0;
@@ -92,8 +91,8 @@ module formal_ina_elsewhere (
     end
   end
 
-  // The other port's flows. The clocks since one was learned, up to 3: 0 is the first in which it
-  // is shown.
+  // The other port's flows. The counters give the clocks since a flow was learned, up to 3; in clock 0 the
+  // flow is visible for the first time.
   logic [1:0] since_0, since_1;
 
   always_ff @(posedge clk) begin
@@ -106,8 +105,8 @@ module formal_ina_elsewhere (
     if (opens[1]) {other_key_1, since_1} <= {new_key, 2'd0};
   end
 
-  logic [JOB_COUNT-1:0] same;         // flows with the key of the packet there
-  logic [JOB_COUNT-1:0] coming_same;  // ... of the one that comes
+  logic [JOB_COUNT-1:0] same;         // flows with the key of the packet at the judge
+  logic [JOB_COUNT-1:0] coming_same;  // ... of the packet that comes next
 
   assign same        = other_valid & {other_key_1 == key, other_key_0 == key};
   assign coming_same = other_valid & {other_key_1 == coming_key, other_key_0 == coming_key};
@@ -136,7 +135,8 @@ module formal_ina_elsewhere (
       assume (search_equal == (other_key_1 == m_key));
   end
 
-  // Since the packet came: the flow that it was found to be of, if it has not ended; any such flow.
+  // Since the packet came: the flow that it was found to belong to, if this flow has not ended; and any such
+  // flow.
   logic [JOB_COUNT-1:0] found_q, found;
   logic                 ever_q, ever;
 
@@ -162,7 +162,7 @@ module formal_ina_elsewhere (
 
   always_comb if (learn) assume (!rst && there && !en && !own_valid[learn_job] && !forget[learn_job]);
 
-  logic       searches_q;  // in the clock before, and not done
+  logic       searches_q;  // it searched in the clock before, and was not done
   logic       job_q;
   logic [KEY_W-1:0] key_q;
   logic [3:0] still;
@@ -200,8 +200,8 @@ module formal_ina_elsewhere (
     end
   end
 
-  logic differed;  // a flow was compared with the packet there, and is another
-  logic asked;     // ... it is a JOIN, and has asked
+  logic differed;  // a flow was compared with the packet at the judge, and has another key
+  logic asked;     // ... the packet is a JOIN, and has asked
 
   always_ff @(posedge clk) begin
     differed <= !rst && !moves && (differed || (search_done && !search_equal));

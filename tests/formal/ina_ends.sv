@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ina_ends: every packet's end is told once, one a clock. That a path's packets never end in clocks that
-// follow each other is assumed here; ina_beats proves it (2), and nothing behind it changes the clocks
+// ina_ends reports every packet's end once, one end a clock. This proof assumes that the packets of one path
+// never end in consecutive clocks. ina_beats proves that (property 2), and no later module changes the clocks
 // between two beats.
 //
-//   1. Each end of either path is told once, one or two clocks later, with what came with it; those of a
-//      path in order.
-//   2. That a part has gone up is told with the end of a part that was summed, and of nothing else.
-//   3. A LEAVE is told with the end of one: of the port of a raw packet, else of all ports.
-//   4. Whose payloads are counted: all the job's children's with a sum, a raw packet's own, nobody's
-//      with what came from above.
-//   5. Busy while one waits or is told.
+//   1. Each end on either path is reported once, one or two clocks later, with the data that came with it.
+//      The ends of one path are reported in order.
+//   2. "A part has gone up" is reported with the end of a part that was summed, and at no other time.
+//   3. A LEAVE is reported with the end of a LEAVE: for one port if it was raw, otherwise for all ports.
+//   4. Payloads are counted for all the job's children if the packet was a sum, for one port if it was raw,
+//      and for no port if it came from above.
+//   5. The module is busy while an end waits or is reported.
 
 module formal_ina_ends (
     input logic clk
@@ -58,7 +58,7 @@ module formal_ina_ends (
       .relay_quads, .job_mask, .m_valid, .m_raw, .m_up, .m_leave, .m_left, .m_job, .m_mask,
       .m_counted, .m_beat, .m_quads, .busy);
 
-  logic joined;  // an end in the clock before
+  logic joined;  // an end on the join's path in the clock before
   logic relayed;
 
   always_ff @(posedge clk) begin
@@ -72,8 +72,8 @@ module formal_ina_ends (
     if (rst) assume (!join_valid && !relay_valid);
   end
 
-  // The one that waits: the relay's of the clock before, if ina_join's went first. What is to be told
-  // is of the clock before.
+  // The end that waits: the relay's end of the clock before, if ina_join's was first. A report is for an end
+  // of the clock before.
   logic [END_W-1:0]      waiting;
   logic                  waits;
   logic                  any;
@@ -101,7 +101,7 @@ module formal_ina_ends (
 
   assign told = {m_raw, m_leave, m_job, m_mask, m_beat, m_quads};
 
-  // All that came and was not told: what is told now, and what waits.
+  // All ends that came and were not reported: the one reported now, and the one that waits.
   logic [2:0] owed;
 
   always_ff @(posedge clk)
@@ -124,7 +124,7 @@ module formal_ina_ends (
     end
   end
 
-  logic told_two;  // of one clock: the second is told now
+  logic told_two;  // of two ends in one clock, the second is reported now
 
   always_ff @(posedge clk) told_two <= waits && !rst;
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ina_fifo: what goes in comes out, once, unchanged and in order. The proof follows any one word:
-// whatever is written to one slot of the RAM, of the solver's choice, at a moment of its choice.
+// ina_fifo: a word that goes in comes out once, unchanged and in order. The proof follows one word: the word
+// that is written to a slot of the RAM at a time, both of the solver's choice.
 //
 //   1. The output obeys the handshake: valid and data stay until ready.
 //   2. `count` is the number of words that went in and have not come out.
 //   3. Nothing comes out of an empty FIFO.
-//   4. It refuses no word before DEPTH + 1 are in.
-//   5. The followed word comes out after exactly the words that were before it, and unchanged.
-//   6. What is in comes out: a FIFO that holds something has valid within one clock.
+//   4. It accepts every word until DEPTH + 1 words are in.
+//   5. The followed word comes out unchanged, after exactly the words that were before it.
+//   6. A word that is in comes out: a FIFO that is not empty has valid within one clock.
 
 module formal_ina_fifo (
     input logic clk
@@ -36,7 +36,7 @@ module formal_ina_fifo (
   formal_stream #(.WIDTH(WIDTH)) output_rules (
       .clk, .rst, .valid(m_valid), .ready(m_ready), .payload(m_data));
 
-  // What is in, by the handshakes alone.
+  // The number of words in the FIFO, computed from the handshakes alone.
   logic [COUNT_W-1:0] inside;
   logic               push;
   logic               pop;
@@ -66,7 +66,7 @@ module formal_ina_fifo (
     end
   end
 
-  logic waited;  // nothing came out in the clock before, though something was in
+  logic waited;  // nothing came out in the clock before, although the FIFO was not empty
 
   always_ff @(posedge clk) waited <= !rst && inside != '0 && !m_valid;
 
@@ -82,7 +82,7 @@ module formal_ina_fifo (
     end
   end
 
-  // For induction, what holds inside: the followed word is in its slot, or in the output register.
+  // For induction: the followed word is in its slot, or in the output register.
   (* hierconn *) logic [ADDRESS_W:0]   \dut.write_at ;
   (* hierconn *) logic [ADDRESS_W:0]   \dut.read_at ;
   (* hierconn *) logic [ADDRESS_W:0]   \dut.fill ;

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ina_flows: whose packet is it, and how far from the next PSN? The proof follows one connection
-// (a key of the solver's choice) with a record of its own of what was learned and decided.
+// ina_flows finds a packet's flow, and its distance from the next PSN. The proof follows one connection (a
+// key of the solver's choice), and keeps a separate record of what was learned and decided.
 //
-//   1. The table never has two hits: no packet's key is compared equal with two valid flows, and
-//      the followed key is in one context at most.
-//   2. A packet of the followed connection that waits for its decision has m_hit if and only if
-//      the connection has a flow, then with its job.
-//   3. m_distance is its PSN less the flow's next PSN, which starts one past the PSN of the packet
-//      that was learned and moves by one with each that was taken, and with nothing else.
+//   1. The table never has two hits: no packet's key equals that of two valid flows, and the followed key is
+//      in at most one context.
+//   2. Take a packet of the followed connection that waits for its decision. It has m_hit if and only if the
+//      connection has a flow, and then with the flow's job.
+//   3. m_distance is the packet's PSN minus the flow's next PSN. The next PSN starts one after the PSN of the
+//      packet that was learned. It grows by one with each packet that is taken, and does not change
+//      otherwise.
 //   4. A flow ends when its job is forgotten, and only then.
 
 module formal_ina_flows (
@@ -35,7 +36,7 @@ module formal_ina_flows (
   logic [JOB_W-1:0] m_job;
   logic [23:0]      m_distance;
 
-  assign s_psn = {{20{psn_low[3]}}, psn_low};  // round 0, where PSNs wrap
+  assign s_psn = {{20{psn_low[3]}}, psn_low};  // in round 0, where PSNs wrap
 
   ina_flows #(.JOB_COUNT(JOB_COUNT), .KEY_W(KEY_W)) dut (
       .clk, .rst, .en, .s_valid, .s_key, .s_psn, .next_job(), .next_hit(), .m_hit, .m_job,
@@ -68,8 +69,8 @@ module formal_ina_flows (
     end
   end
 
-  // The contract of judge and parser: behind a contribution there is a clock without a packet; and
-  // that of ina_jobs: a job has one flow at most, and ends after it.
+  // The contract of judge and parser: after a contribution there is a clock without a packet. The contract of
+  // ina_jobs: a job has at most one flow here, and ends after it.
   logic [JOB_COUNT-1:0] used;
 
   always_ff @(posedge clk) begin

@@ -1,43 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ina_jobs: who is in a job, and when its context is free again. The proof follows one context of
-// the solver's choice, and keeps its own record of it from requests, answers, packets and LEAVEs. All
-// jobs are of this switch alone, at which there may be others.
+// ina_jobs decides which ports are in a job, and when its context is free again. The proof follows one
+// context of the solver's choice. It keeps its own record of that context from requests, answers, packets and
+// LEAVEs. All ranks of each job are at this switch, although there may be other switches.
 //
-//   1. At most one port is answered in a clock, and only one that asks.
-//   2. A grant opens a free context, or joins an open one that has this id, this rank count and no
-//      flow on this port, is not broken, and lacks a rank. What cannot be is refused: less than two
-//      ranks, more than ports, a window that is not negated.
-//   3. A job's ports are those that were granted since it was opened; it is complete when they are
-//      as many as its ranks, and then stays complete.
-//   4. A context is freed when the LEAVEs of all its ports have gone out, or its job has expired,
-//      nothing of it is under way, and nothing of it waits in a queue of its ports; not before. A
-//      port whose LEAVE passed by its queue, or whose flow was put out, by what came by its port or
-//      two clocks after it came elsewhere, counts as left when nothing is under way and nothing of the
-//      job waits there.
-//   5. It is given out again only when nothing of the old job is under way (`job_quiet`).
-//   6. A job breaks when a judge or a path says so, several of them in one clock too, and two clocks
-//      after a packet came elsewhere that breaks it or puts a flow out; it stays broken until it is
-//      freed. An expired one is broken.
+//   1. At most one port is answered in a clock, and only a port that asks.
+//   2. A grant opens a free context, or joins an open one. An open context that is joined has this id, this
+//      rank count and no flow on this port, is not broken, and lacks a rank. Impossible requests are refused:
+//      less than two ranks, more ranks than ports, a window that is not negated.
+//   3. A job's ports are those that were granted since it was opened. It is complete when there are as many
+//      of them as it has ranks, and then it stays complete.
+//   4. A context is freed if the LEAVEs of all its ports have gone out, or its job has expired, and if no
+//      packet of it is under way, and none waits in a queue of its ports. It is not freed before that. A port
+//      may count as left in two other ways: its LEAVE passed by its queue, or its flow was evicted, by a
+//      packet at its port or two clocks after a packet came at another port. It then counts as left when no
+//      packet of the job is under way or waits there.
+//   5. It is given to a new job only when no packet of the old job is under way (`job_quiet`).
+//   6. A job breaks when a judge or a path says so, also if several of them do in one clock. It also breaks
+//      two clocks after a packet at another port breaks it or evicts a flow. It stays broken until it is
+//      freed. An expired job is broken.
 //   7. No two contexts have the same id.
-//   8. A job that expires, lacks a rank and is not broken is freed at once. A job expires at a pulse of `age` if no packet of it came while it was complete and nobody joined
-//      it since the one before, once, and at no other time.
-//   9. No port has ever opened every context for a job that lacks a rank.
-//  10. A request is held where its id has no context, one is free and quiet, its VLAN may have one, and
-//      its port has opened all others for jobs that lack a rank; and nowhere else. It is refused only where it cannot be,
-//      its id has a context that it cannot join, no context is free and quiet, or its VLAN has all that
-//      it may.
-//  11. Where there are other switches, a broken job that would be freed is over, and is freed at the
+//   8. A job expires at a pulse of `age`, and at no other time, if since the pulse before no packet of it
+//      came while it was complete, and no port joined it. It expires once. If it lacks a rank and is not
+//      broken, it is freed immediately.
+//   9. No port has ever opened every context for jobs that lack a rank.
+//  10. A request is held if and only if all of these hold: its id has no context, a context is free and
+//      quiet, its VLAN may have one more, and its port has opened all others for jobs that lack a rank. It is
+//      refused only if it is impossible, if its id has a context that it cannot join, if no context is free
+//      and quiet, or if its VLAN is at its quota.
+//  11. If there are other switches, a broken job that would be freed is kept instead, and is freed at the
 //      second tick from then on. It is closed once.
-//  12. A job that is opened takes a block of memory in that clock, and holds it; nothing else takes one.
-//  13. Contexts are wanted with a refusal for want of a free and quiet one or of one for its VLAN, and with
-//      no other answer; not if its port has opened one that lacks a rank, which is its quota, nor if the last
-//      one that wanted some had the same id. One is lacked likewise, also if it had, but not if one is
-//      free. Those that are wanted are those that have jobs of no higher priority, and if
-//      its VLAN has all that it may, only those of the VLAN.
-//  14. No VLAN has more contexts than it may.
-//  15. A port is stuck while something waits there of a job that had expired at a pulse of `age`, or had
-//      been freed and held memory then, and at no other time.
+//  12. A job that is opened takes a block of memory in that clock, and holds it. Nothing else takes a block.
+//  13. Contexts are wanted together with a refusal, if the reason is that no context is free and quiet, or
+//      that its VLAN is at its quota. They are not wanted with any other answer. Nor are they wanted if its
+//      port has opened a job that lacks a rank, which is its quota, or if the last request that wanted some
+//      had the same id. A context is lacked under the same conditions, with two differences: the id does not
+//      matter, and no context may be free. The contexts that are wanted are those of jobs of no higher
+//      priority. If the VLAN is at its quota, they are only those of this VLAN.
+//  14. No VLAN has more contexts than its quota.
+//  15. A port is stuck while packets wait there of a job that had expired at a pulse of `age`, or that had
+//      been freed and still held memory then, and at no other time.
 
 module formal_ina_jobs (
     input logic clk
@@ -65,7 +67,7 @@ module formal_ina_jobs (
   logic                  lacked;
 
   (* anyconst *) logic                      several;  // there are other switches
-  (* anyconst *) logic [6:0]                quota;    // of two contexts, it is one
+  (* anyconst *) logic [6:0]                quota;    // one of two contexts
   (* anyconst *) logic [6:0]                vlan_quota;  // ... one or both
   (* anyseq *) logic                        age;
   (* anyseq *) logic                        tick;
@@ -95,7 +97,8 @@ module formal_ina_jobs (
   logic [JOB_COUNT-1:0]            newly_expired;
   logic                            busy;
 
-  // As ina_memory: what a job that is opened takes is held until its context is idle, and longer.
+  // As in ina_memory: the memory of a job that is opened is held until its context is idle, and for some time
+  // longer.
   (* anyseq *) logic [JOB_COUNT-1:0] gives;
   logic [JOB_COUNT-1:0]              holds;
   logic [JOB_COUNT-1:0]              job_idle;
@@ -123,8 +126,8 @@ module formal_ina_jobs (
       .job_freed, .job_count(), .job_before(), .look(), .look_asked(), .take, .take_job, .job_idle, .job_held(holds), .resend_pending, .stuck,
       .opened(), .lacked, .newly_closed, .newly_broken(), .newly_expired, .busy);
 
-  // A request holds until its answer, but in the second clock after a JOIN was granted a port may
-  // stop asking for a while (ina_elsewhere).
+  // A request holds until its answer. But in the second clock after a JOIN was granted, a port may stop
+  // asking for a while (ina_elsewhere).
   logic [PORT_COUNT-1:0] withdrew;  // in the clock before
   logic                  granted_1, granted_2;
 
@@ -148,7 +151,7 @@ module formal_ina_jobs (
         .payload({ask_job_id[p*64 +: 64], ask_rank_count[p*16 +: 16], ask_window[p*32 +: 32],
                   ask_tag[p*16 +: 16]}));
 
-    // Few bits of each decide; the others would only cost time.
+    // Few bits of each decide; more of them would only make the proof slower.
     always_comb begin
       assume (ask_job_id[p*64 + 2 +: 62] == '0);
       assume (ask_rank_count[p*16 + 3 +: 12] == '0);
@@ -157,17 +160,17 @@ module formal_ina_jobs (
     end
   end
 
-  // LEAVEs go out only of jobs that nobody joins any more (ina_judge breaks a job that is left
-  // before it is complete), and of a job's own ports, but that of a sum counts for all ports; a judge
-  // may still act in the clock of freeing.
+  // LEAVEs go out only from jobs that no port can join any more (ina_judge breaks a job if a rank leaves
+  // before the job is complete), and only from a job's own ports. The LEAVE of a sum counts for all ports. A
+  // judge may still act in the clock in which the context is freed.
   (* anyconst *) logic [JOB_W-1:0] followed;
   logic [PORT_COUNT-1:0] leaves;  // of the followed job, in this clock
-  logic [PORT_COUNT-1:0] goes;    // likewise, by the queue
+  logic [PORT_COUNT-1:0] goes;    // the same, through the queue
   logic [PORT_COUNT-1:0] contests_now, contests_1, contests_2;  // of the followed job, two clocks ago
-  logic [PORT_COUNT-1:0] outs_1, outs_2;                        // ... the flow is put out
+  logic [PORT_COUNT-1:0] outs_1, outs_2;                        // ... the flow is evicted
   logic [JOB_W-1:0]      contest_of;
   logic [PORT_COUNT-1:0] hits;
-  logic [PORT_COUNT-1:0] told_by;  // judges say so
+  logic [PORT_COUNT-1:0] told_by;  // judges report it
   logic [PORT_COUNT-1:0] waits;   // in these ports' queues
   logic [PORT_COUNT-1:0] mask;
 
@@ -196,7 +199,7 @@ module formal_ina_jobs (
     outs_2     <= outs_1;
   end
 
-  // Of one flow at most, and what puts it out has broken its job before.
+  // At most one flow is evicted, and the packet that evicts it has broken its job before.
   always_comb begin
     if (rst) assume ((contest_breaks | contest_leaves) == '0);
     assume (((contest_breaks | contest_leaves) & ((contest_breaks | contest_leaves) - 1'b1)) == '0);
@@ -206,11 +209,11 @@ module formal_ina_jobs (
     end
   end
 
-  // The record. An answer is seen in the clock after its decision, so what else concerned the
-  // decision is delayed by a clock.
+  // The record. An answer is visible in the clock after its decision, so the other inputs of the decision are
+  // delayed by a clock.
   logic                  known;  // the record's state before this clock's answer
   logic                  known_now;
-  logic                  was_used;  // since the reset: before that nothing is under way
+  logic                  was_used;  // since the reset; before that no packet is under way
   logic [PORT_COUNT-1:0] ports;
   logic [PORT_COUNT-1:0] ports_now;
   logic [PORT_COUNT-1:0] left;
@@ -220,7 +223,7 @@ module formal_ina_jobs (
   logic [PORT_COUNT-1:0] gone;
   logic [PORT_COUNT-1:0] ports_waited;
   logic [PORT_COUNT-1:0] newly_left;
-  logic                  told;    // it was to break, in the clock before
+  logic                  told;    // a break was reported in the clock before
   logic                  broken;
   logic                  quiet_before;
   logic                  freed_before;
@@ -237,23 +240,23 @@ module formal_ina_jobs (
   logic                  granted;
   logic                  granted_this;
   logic                  opens;
-  logic                  ends;    // nobody is left in it
+  logic                  ends;    // all its ranks have left
   logic                  frees;
   logic                  over;
   logic                  over_now;
-  logic                  ticked;  // it was over at the last tick
+  logic                  ticked;  // it was already kept at the last tick
   logic                  tick_before;
   logic                  age_before;
-  logic                  heard_before;  // a packet of it, with all ranks
-  logic                  late;          // it has expired or been freed, and is not given out
-  logic                  overdue;       // ... at a pulse, and since
+  logic                  heard_before;  // a packet of the job came after all its ranks had joined
+  logic                  late;          // it has expired or been freed, and was not given to a job since
+  logic                  overdue;       // ... at a pulse, and has been so since
   logic                  overdue_before;
-  logic [PORT_COUNT-1:0] held_up;       // something of it waited at these ports
-  logic [PORT_COUNT-1:0] held_up_else;  // ... of another one
+  logic [PORT_COUNT-1:0] held_up;       // packets of the job waited at these ports
+  logic [PORT_COUNT-1:0] held_up_else;  // ... of another job
   logic                  waits_before;
   logic                  heard;         // since the last pulse of age
   logic                  heard_now;
-  logic                  silent;        // the pulse was two clocks ago, and nothing was heard before it
+  logic                  silent;        // the pulse was two clocks ago, and no packet came before it
   logic                  expired;
   logic                  expires;
   logic                  lapses;         // ... and lacks a rank
@@ -331,7 +334,7 @@ module formal_ina_jobs (
     ranks         <= ranks_now;
   end
 
-  // A free context of which nothing is under way stays so; in the clock of freeing a judge may still
+  // A free context without packets under way stays so; in the clock in which it is freed a judge may still
   // act for the old job.
   always_comb begin
     if (!rst && !known && !known_now && quiet_before && !freed_before)
@@ -391,8 +394,8 @@ module formal_ina_jobs (
     end
   end
 
-  // All contexts as the look-up saw them, three clocks before its answer is seen; whether they were
-  // free and quiet, four. Their ids and tags are known from the answers that opened them.
+  // All contexts as the look-up saw them, three clocks before its answer is visible; whether they were free
+  // and quiet, four clocks before. Their ids and tags are known from the answers that opened them.
   localparam int SEEN_W = (3 + PORT_COUNT) * JOB_COUNT;
 
   logic [63:0]                     id_of  [JOB_COUNT];
@@ -406,20 +409,22 @@ module formal_ina_jobs (
   logic [PORT_COUNT*JOB_COUNT-1:0] mask_3;
   logic                            broken_1;
   logic                            possible;
-  logic [JOB_COUNT-1:0]            has_id;     // of these contexts, this answer's
+  logic [JOB_COUNT-1:0]            has_id;     // of these contexts, those with the id of this answer
   logic [JOB_COUNT-1:0]            waiting;    // its port has opened them, and they lack a rank
   logic [JOB_COUNT-1:0]            others_wait;
   logic [PORT_COUNT-1:0]           opener_of [JOB_COUNT];
   logic                            has_share;
-  logic                            may_join;   // its id is the followed job's, which lacks this rank
+  logic                            may_join;   // its id is that of the followed job, which lacks this rank
   logic                            may_refuse;
-  logic [PORT_COUNT-1:0]           has_all;    // now: has opened every context, and all lack a rank
+  logic [PORT_COUNT-1:0]           has_all;    // now: it has opened every context, and all of these jobs lack
+                                               // a rank
   logic                            is_full;
-  logic [63:0]                     wanted_by;  // the last one that wanted some
-  logic [JOB_COUNT-1:0]            in_vlan;    // these are of this answer's VLAN
+  logic [63:0]                     wanted_by;  // the id of the last request that wanted some
+  logic [JOB_COUNT-1:0]            in_vlan;    // contexts of this answer's VLAN
   logic                            vlan_full;
-  logic [JOB_COUNT-1:0]            may_ask;    // ... that it may ask for
-  logic                            lacks;      // the answer is a refusal for want of a context, or of one for its VLAN
+  logic [JOB_COUNT-1:0]            may_ask;    // ... that it may ask to be given up
+  logic                            lacks;      // the answer is a refusal because no context is free, or
+                                               // because the VLAN is at its quota
   logic [JOB_COUNT-1:0]            asks_for;
 
   assign {valid_3, free_4, complete_3, mask_3} = seen_3;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ina_jobs: every JOIN is answered, whatever the other ports ask and whatever is under way. What
-// is answered is proved in ina_jobs.sv.
+// ina_jobs answers every JOIN, whatever the other ports ask for and whatever is under way. ina_jobs.sv proves
+// which answer it gives.
 //
-//   1. A port that asks is answered after at most one answer to each other port, not counting one
-//      in the clock in which it begins to ask.
-//   2. It is answered within five clocks a port and one more.
-//   3. Nobody is answered who does not ask and did not in the clock before, and no two in the same clock.
+//   1. A port that asks is answered after at most one answer to each other port, not counting an answer in
+//      the clock in which it begins to ask.
+//   2. It is answered within five clocks for each port and one more.
+//   3. Only a port that asks, or asked in the clock before, is answered, and no two ports in the same clock.
 
 module formal_ina_jobs_turns (
     input logic clk
 );
-  localparam int PORT_COUNT = 3;  // with two, whoever was not served last is the next in any case
+  localparam int PORT_COUNT = 3;  // with two ports, the one that was not served last is always the next
   localparam int JOB_COUNT  = 1;
 
   logic rst;
@@ -55,9 +55,9 @@ module formal_ina_jobs_turns (
   logic [PORT_COUNT-1:0] late;
 
   for (genvar p = 0; p < PORT_COUNT; p++) begin : gen_port
-    logic       asks;    // in the clock before, and was not answered
+    logic       asks;    // it asked in the clock before, and was not answered
     logic [1:0] others;  // answers to others, from the clock after on
-    logic [4:0] clocks;  // since it asks
+    logic [4:0] clocks;  // since it began to ask
 
     always_ff @(posedge clk) begin
       asks   <= !rst && ask_valid[p] && !answer_valid[p];

@@ -1,27 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ina_join: no sum enters the tree without all ranks, and every operand is the beat that belongs
-// there. Each RAM answers a read with a beat that names its port and its place, so that a wrong
-// operand shows; the headers and the lanes that decide are any.
+// ina_join: no sum enters the tree without all ranks, and every operand is the beat that belongs there. Each
+// RAM answers a read with a beat that names its port and its place, so that a wrong operand is noticed. The
+// headers and the lanes that decide have any values.
 //
-//   1. A packet enters the tree as it was chosen: raw, sum or part, job, slot and ports; for a sum its
-//      operands are those of all the job's children (ina_pick, 2). Chosen packets enter in their
-//      order, none twice.
-//   2. Every port that takes part contributes the beat of its own queue at this job, slot and
-//      beat.
-//   3. Whole packets: beats 0, 1, 2 and so on without a gap in time, `first` with beat 0, `last`
-//      with the last one of the packet's length.
-//   4. ina_rebuild gets the headers of exactly the ports that the packet leaves on, with the first beat:
-//      the queue's at this job and slot, without its UDP checksum; to be marked if one of those that
-//      take part is.
-//   5. Packets of a sum that differ in opcode, length or EQUAL lanes (a JOIN has one less) do not enter,
-//      whether their headers leave or not, nor do those of a message that is no JOIN, LEAVE, or known
-//      operation on known numbers; neither does anything summed of a job that is closing, had such
-//      packets, or was, in the clock before, broken, free or over by what the other path had seen. They
-//      are called off, and the job of the first ones breaks. A job is closing from the LEAVE that
-//      enters, and is no part, until it is free.
-//   6. What is chosen is settled once, with its first beat: it enters whole, or is called off whole.
-//      What is raw enters.
+//   1. A packet enters the tree as it was chosen: raw, sum or part, with its job, slot and ports. The
+//      operands of a sum are those of all the job's children (ina_pick, 2). Chosen packets enter in their
+//      order, none of them twice.
+//   2. Every port that takes part contributes the beat of its own queue at this job, slot and beat.
+//   3. Whole packets enter: beats 0, 1, 2 and so on without a gap in time, `first` with beat 0, `last` with
+//      the last beat of the packet's length.
+//   4. With the first beat, ina_rebuild gets the headers of exactly the ports that the packet leaves on. Each
+//      is the queue's header at this job and slot, without its UDP checksum. It is to be marked if a header
+//      of a port that takes part is marked.
+//   5. The following packets do not enter, whether their headers leave or not. They are called off, and if
+//      their job is in order, the first of them breaks it. (a) The packets of a sum that differ in opcode,
+//      length or EQUAL lanes (a JOIN has one EQUAL lane less). (b) The packets of a message that is no JOIN
+//      and no LEAVE, and has no known operation on known numbers. (c) Any sum of a job that is closing, or
+//      that had packets of (a) or (b), or that the other path reported in the clock before as broken, free or
+//      over. A job is closing from the LEAVE that enters, unless that is a part, until it is free.
+//   6. A chosen packet is settled once, with its first beat: the whole packet enters, or the whole packet is
+//      called off. A raw packet always enters.
 
 module formal_ina_join (
     input logic clk
@@ -38,14 +37,14 @@ module formal_ina_join (
   localparam int CHOICE_W   = 2 + JOB_W + SLOT_W + 2*PORT_COUNT;
   localparam int OPCODE_AT  = ina_pkg::BTH_OPCODE_AT * 8;
   localparam int CHECKSUM_AT = ina_pkg::UDP_CHECKSUM_AT * 8;
-  localparam int TAG_AT     = 480;  // lane 15: no EQUAL lane
+  localparam int TAG_AT     = 480;  // lane 15, which is no EQUAL lane
   localparam int TAG_W      = 2 + JOB_W + SLOT_W + INDEX_W;
   localparam int PLACES     = PORT_COUNT * JOB_COUNT * SLOT_COUNT;
 
   logic rst;
   formal_reset reset (.clk, .rst);
 
-  // ina_pick. A raw packet has one port; a sum leaves with all that take part, or as a part with one.
+  // ina_pick. A raw packet has one port. A sum leaves on all ports that take part; a part leaves on one.
   (* anyseq *) logic                  s_valid;
   (* anyseq *) logic                  s_raw;
   (* anyseq *) logic                  s_part;
@@ -66,8 +65,8 @@ module formal_ina_join (
     assume (!(s_raw && s_part));
   end
 
-  // The RAMs: what was read in the clock before, and stays. What lies in a place is any, but one for
-  // each: a packet's length (1 to 12 quads, 3 beats at most), opcode and mark.
+  // The RAMs: the output is the data that was read in the clock before, and stays. The contents of a place
+  // are any, but fixed: a packet's length (1 to 12 quads, at most 3 beats), opcode and mark.
   logic                  peek_read;
   logic [PORT_COUNT-1:0] header_read;
   logic [PORT_COUNT-1:0] beat_read;
@@ -136,12 +135,12 @@ module formal_ina_join (
       queue_data[p*BEAT_W + 24 +: 2] = message_type;
       queue_data[p*BEAT_W + 32 +: 3] = number;
       queue_data[p*BEAT_W + 40 +: 2] = operation;
-      queue_data[p*BEAT_W + 192 +: 2] = lane;  // lane 6, the last EQUAL one
+      queue_data[p*BEAT_W + 192 +: 2] = lane;  // lane 6, the last EQUAL lane
       queue_data[p*BEAT_W + TAG_AT +: TAG_W] = tag;
     end
   end
 
-  // Jobs: any.
+  // Jobs in any state.
   (* anyseq *) logic [JOB_COUNT-1:0] job_valid;
   (* anyseq *) logic [JOB_COUNT-1:0] job_broken;
   (* anyseq *) logic [JOB_COUNT-1:0] others_over;
@@ -182,10 +181,10 @@ module formal_ina_join (
   // Follow one chosen packet: `before` packets are settled first.
   (* anyseq *) logic   follow;
   logic                followed;
-  logic                inside;     // its first beat has entered, its last has not
+  logic                inside;     // its first beat has entered, and its last beat has not
   logic [CHOICE_W-1:0] what;
   logic [2:0]          before;
-  logic [2:0]          chosen;     // packets that are chosen and not settled
+  logic [2:0]          chosen;     // packets that were chosen and not settled
   logic                take;
   logic                settles;
   logic                its_turn;   // the followed packet settles in this clock
@@ -195,7 +194,7 @@ module formal_ina_join (
   logic [SLOT_W-1:0]   slot;
   logic [PORT_COUNT-1:0] from;
   logic [PORT_COUNT-1:0] mask;
-  logic [INDEX_W-1:0]  beat;       // that comes next, of any packet
+  logic [INDEX_W-1:0]  beat;       // the beat that comes next, of any packet
   logic                in_packet;
   logic                is_followed;
 
@@ -232,11 +231,11 @@ module formal_ina_join (
     end
   end
 
-  // What the operands and headers must be.
+  // The expected operands and headers.
   logic [PORT_COUNT-1:0] operand_right;
   logic [PORT_COUNT-1:0] header_right;
   logic [PORT_COUNT-1:0] length_right;  // the beat is its packet's last
-  logic [PORT_COUNT-1:0] goes_on;       // more of its packet come
+  logic [PORT_COUNT-1:0] goes_on;       // more beats of its packet come
   logic [PORT_COUNT-1:0] marked;
 
   for (genvar p = 0; p < PORT_COUNT; p++) begin : gen_operand
@@ -253,7 +252,8 @@ module formal_ina_join (
     assign marked[p]        = m_from[p] && marks[{1'(p), m_job, m_slot}];
   end
 
-  // Of both ports; and of the lowest that takes part, whether it can be summed.
+  // Whether both ports are alike; and whether the lowest port that takes part has a packet that can be
+  // summed.
   logic        alike;
   logic [31:0] port_data;
   logic [2:0]  opcode;
@@ -282,7 +282,7 @@ module formal_ina_join (
                       && (message_type == ina_pkg::TYPE_JOIN
                           || m_data[223:192] == m_data[BEAT_W+192 +: 32])));
 
-  // What was called off in the clock before, and the jobs that had packets which were not alike.
+  // The packets called off in the clock before, and the jobs that had packets which were not alike.
   logic                  called_off;
   logic                  stale;
   logic                  was_called_off;
@@ -290,9 +290,9 @@ module formal_ina_join (
   logic                  was_perhaps;
   logic [JOB_W-1:0]      its_job;
   logic [JOB_COUNT-1:0]  differed;  // its packets
-  logic [JOB_COUNT-1:0]  perhaps;   // ... or those of a job that was over in any case
+  logic [JOB_COUNT-1:0]  perhaps;   // ... or those of a job that was over anyway
   logic [JOB_COUNT-1:0]  left;      // its LEAVE has entered
-  logic [JOB_COUNT-1:0]  lost;      // broken, free or over elsewhere, in the clock before
+  logic [JOB_COUNT-1:0]  lost;      // broken, free or over on the other path, in the clock before
   logic                  is_leave;
 
   assign is_leave   = m_first && control && message_type == ina_pkg::TYPE_LEAVE && !m_part;

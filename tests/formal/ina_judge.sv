@@ -1,42 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ina_judge with its ina_flows: what is taken is taken once and in PSN order. The proof follows one
-// connection (of the solver's choice) among all frames, with ina_jobs' answers and the queue's
-// state as any environment that keeps its contract may give them. What is decided on a frame at
-// s_* leaves a clock later: so d_* is what was there in the clock before. The switch stands by itself.
+// ina_judge with its ina_flows: each packet is taken once, and in PSN order. The proof follows one connection
+// (of the solver's choice) among all frames. The answers of ina_jobs and the state of the queue are any that
+// their contracts allow. The decision on a frame at s_* leaves a clock later, so d_* is the frame that was
+// there in the clock before. There are no other switches.
 //
-//   1. One token a frame, when its last beat is at s_*.
-//   2. While the followed connection has a flow, no JOIN of it asks for another; so its key is in
-//      one context at most (ina_flows' own proof: the table never has two hits).
-//   3. A contribution of the followed connection is taken only with the flow's next PSN: with the
-//      PSN after the one that was taken last. So none is taken twice, and none out of order.
-//      The packet with that PSN is taken where there is room and its iCRC and shape are right.
-//   4. It is taken into its own job, only if its iCRC is right, only with its own header (but see 11),
-//      and only if all its beats were written there: beat 0, 1, 2 and so on without a gap.
-//   5. Nothing of it is taken while it has no flow; its first packet is the JOIN that was granted.
-//      In the clock in which its job is freed it has none any more.
-//   6. A frame is not both taken and passed, and nothing is taken where the queue has no room, or of an
-//      unbroken job whose down flow is early.
-//   7. A retransmission of the followed connection is answered only if its packet has left the
-//      queue as a sum, and then always; one that still waits in the queue is neither passed nor
-//      answered; one that went raw passes; in place of an older one goes a probe.
-//   8. A packet past a gap goes on only if its job is broken, or breaks since nothing of the flow has
-//      left as a sum; else as a probe at most.
-//   9. Where no other port has flows, the port's ingress stops only for a JOIN: while it waits for
-//      its answer, and two clocks besides.
-//  10. A LEAVE that is taken before its job is complete breaks it.
-//  11. What is answered asks for an ACK, and what is taken behind a gap, until one that asked itself
-//      has been taken; nothing else does that did not. The CRC differs by just that bit.
-//  12. Of the followed connection, whatever is decided but an answer says that none is needed.
-//  13. In the quiet time after a reset, until the second tick, no SEND goes on, asks or is taken;
-//      nor does anything of a flow whose job is over.
-//  14. A suspect (another request, a PSN out of reach, what begins a message of another job) is
-//      dropped. It puts the flow out, so that 5 holds from then on, if and only if it is the fourth
-//      at least since the flow's last packet and there were two ends of patience since then.
-//  15. Only the flow's own packets with a right iCRC count as heard.
-//  16. What comes of the followed connection by another port counts as a suspect. Its job breaks for it
-//      if and only if 14 would put the flow out; then silence and count begin anew, and the next time
-//      the flow is put out.
+//   1. Each frame has one token, when its last beat is at s_*.
+//   2. While the followed connection has a flow, none of its JOINs asks for another. So its key is in at most
+//      one context (the proof of ina_flows: the table never has two hits).
+//   3. A contribution of the followed connection is taken only with the flow's next PSN: the PSN after that
+//      of the packet that was taken last. So no packet is taken twice, and none out of order. The packet with
+//      that PSN is taken if there is room, and its iCRC and shape are right.
+//   4. It is taken into its own job, only if its iCRC is right, only with its own header (but see 11), and
+//      only if all its beats were written there: beat 0, 1, 2 and so on without a gap.
+//   5. No packet of the connection is taken while it has no flow. Its first packet is the JOIN that was
+//      granted. From the clock in which its job is freed, it has no flow any more.
+//   6. A frame is not both taken and passed. No packet is taken if the queue has no room, or if its job is
+//      not broken and the packet is early on the down flow.
+//   7. A retransmission of the followed connection is answered if and only if its packet has left the queue
+//      as a sum. A retransmission of a packet that still waits in the queue is neither passed nor answered. A
+//      retransmission of a packet that was sent raw passes. A probe replaces an older one.
+//   8. A packet past a gap passes only if its job is broken, or breaks because no packet of the flow has left
+//      as a sum. Otherwise it becomes at most a probe.
+//   9. If no other port has flows, the port's ingress stops only for a JOIN: while the JOIN waits for its
+//      answer, and two clocks more.
+//  10. A LEAVE that is taken before its job is complete breaks the job.
+//  11. An answer asks for an ACK. A packet that is taken after a gap asks for one too, until a packet that
+//      already asked has been taken. No other packet asks that did not before. The CRC differs by just that
+//      bit.
+//  12. For the followed connection, every decision but an answer says that no answer is needed.
+//  13. In the quiet time after a reset, until the second tick, no SEND passes, asks or is taken. The same
+//      holds for the packets of a flow whose job is over.
+//  14. A suspect is dropped: another request, a PSN that is far, or the beginning of a message of another
+//      job. It evicts the flow, so that 5 holds from then on, if and only if it is at least the fourth since
+//      the flow's last packet, and there were two ends of patience since then.
+//  15. Only the flow's own packets with a right iCRC end its silence.
+//  16. A packet of the followed connection at another port counts as a suspect. It breaks the job if and only
+//      if 14 would evict the flow. Then silence and count start again, and the next time it evicts the flow.
 
 module formal_ina_judge (
     input logic clk
@@ -46,7 +46,7 @@ module formal_ina_judge (
   localparam int JOB_W      = 1;
   localparam int FILL_W     = 2;
   localparam int PACKET_W   = 2 + 2 + 4 + 3 + 3 + 2 + 1 + 1;  // see header_of() and d_*
-  localparam int JOB_ID_AT  = 17;  // a message's job, of which there are two
+  localparam int JOB_ID_AT  = 17;  // a message's job, one of two
   localparam int ACK_AT     = ina_pkg::BTH_ACK_AT*8 + 7;
   localparam int CRC_AT     = ina_pkg::HEADER_W + ina_pkg::QUADS_W + 3;
   localparam logic [31:0] ACK_CRC = ina_crc_pkg::advance(32'h80, 32);
@@ -54,9 +54,9 @@ module formal_ina_judge (
   logic rst;
   formal_reset reset (.clk, .rst);
 
-  // A frame's beats, two clocks of en before they come to s_*. A packet has one header; what is no
-  // candidate has one beat, and so has one of up to four quads; a longer one has any number. Behind
-  // a candidate's last beat there is a clock of en without one (ina_parse, property 9).
+  // A frame's beats, two clocks of en before they come to s_*. A packet has one header. A frame that is no
+  // candidate has one beat, and so has a candidate of up to four quads; a longer one has any number. After a
+  // candidate's last beat there is a clock of en without a beat (ina_parse, property 9).
   (* anyseq *) logic                e_valid;
   (* anyseq *) logic                e_last;
   (* anyseq *) logic                e_ok;
@@ -108,9 +108,9 @@ module formal_ina_judge (
     end
   end
 
-  // As it was when the frame's first beat came.
+  // The value when the frame's first beat came.
   logic quiet_time;
-  logic reset_without;  // `tick` was there in the reset: there is no quiet time
+  logic reset_without;  // `tick` was set during the reset: there is no quiet time
 
   assign quiet_time = ticks != 2'd2 && !reset_without;
   assign e_quiet    = e_first ? quiet_time && e_packet[1]
@@ -123,7 +123,7 @@ module formal_ina_judge (
     if (rst) reset_without <= tick;
   end
 
-  // PSNs round 0, where they wrap: the distances that decide are small.
+  // PSNs around 0, where they wrap: the distances that decide are small.
   function automatic logic [23:0] psn_of(input logic [PACKET_W-1:0] packet);
     psn_of = {{20{packet[7]}}, packet[7:4]};
   endfunction
@@ -157,7 +157,7 @@ module formal_ina_judge (
     asking[CRC_AT +: 32] = d_header[CRC_AT +: 32] ^ (d_header[ACK_AT] ? 32'd0 : ACK_CRC);
   end
 
-  // The packet of the clock before, by its fields.
+  // The packet of the clock before, in its fields.
   logic                d_valid, d_first, d_last, d_ok, d_en, d_quiet, d_patience;
   logic [PACKET_W-1:0] d_packet;
   logic [1:0]          d_source;
@@ -216,14 +216,15 @@ module formal_ina_judge (
 
   always_comb begin
     if (answer_valid) assume (ask_valid && d_ask);  // ina_jobs_turns, property 3
-    // A context is given out in a clock after it was freed, a port joins a job once, and no job
-    // ends before its JOIN is in the queue.
+    // A context is given to a job in a clock after it was freed, a port joins a job once, and no job ends
+    // before its JOIN is in the queue.
     if (granted) assume (!has_flow[answer_job] && !job_freed[answer_job]);
     if (granted_1 || granted_2) assume (!job_freed[granted_job]);
     assume ((broken_before & ~job_broken) == '0);
   end
 
-  // ina_queue: the fill follows the commits and pops; what has left is any sum or raw packets.
+  // ina_queue: the fill follows the commits and pops. The packets that have left are any mix of sums and raw
+  // packets.
   (* anyseq *) logic [JOB_COUNT-1:0] pop;
   (* anyseq *) logic [2:0]           raw_low;
   (* anyseq *) logic [FILL_W-1:0]    queue_sums;
@@ -295,7 +296,7 @@ module formal_ina_judge (
   assign resend_probe = resend.probe;
   assign resend_job   = resend.job[JOB_W-1:0];
 
-  // The followed connection's record. next_psn is what it was when d_* was decided.
+  // The record of the followed connection. next_psn is its value when d_* was decided.
   (* anyconst *) logic [1:0] followed;
   logic              ours;
   logic              flow;
@@ -321,7 +322,7 @@ module formal_ina_judge (
     end
   end
 
-  // The state when it was decided, with what left the judge in that clock.
+  // The state at the time of the decision, and the outputs of the judge in that clock.
   logic [FILL_W:0]   d_fill;
   logic [2:0]        d_raw;
   logic [FILL_W-1:0] d_sums;
@@ -343,7 +344,7 @@ module formal_ina_judge (
     d_complete <= job_complete[job];
   end
 
-  // Its beats: the nth, and whether all before it were written in their places.
+  // Its beats: the number of the beat, and whether all beats before it were written in their places.
   logic [3:0] nth;
   logic [3:0] d_nth;
   logic       gap;
@@ -360,7 +361,7 @@ module formal_ina_judge (
     had_token <= !rst && !(d_valid && d_en) && (had_token || token_valid);
   end
 
-  // Past a gap, and nothing that asked for an ACK taken since.
+  // Past a gap, and no packet that asked for an ACK was taken since.
   logic recovers;
 
   always_ff @(posedge clk) begin
@@ -373,20 +374,21 @@ module formal_ina_judge (
   logic        known;      // a packet with a flow
   logic        judged;     // ... whose job is not over
   logic        far;
-  logic        windowless;  // it broke before its JOIN went out: nothing is too far
+  logic        windowless;  // it broke before its JOIN went out: no packet is too far
   logic        other_job;
   logic        suspect;
-  logic        out;        // puts it out
-  logic        decided;    // a contribution of the flow's own, with a right iCRC
+  logic        out;        // it evicts the flow
+  logic        decided;    // a contribution that is the flow's own, with a right iCRC
   logic        well_formed;
   logic        in_raw;
   logic        in_history;
-  logic [1:0]  suspects;     // in its silence, at most 3
-  logic [1:0]  ticks_since;  // ends of patience, likewise, at most 2
+  logic [1:0]  suspects;     // during its silence, at most 3
+  logic [1:0]  ticks_since;  // ends of patience during its silence, at most 2
 
-  // A packet of the flow that comes by another port is judged by the state of the clock in which it came, and a
-  // suspect by that in which it was decided. Both are seen here one clock later. If such a packet, or an end of
-  // patience, is seen in the same clock as one of the flow's packets on its port, it came before that one.
+  // A packet of the flow that comes at another port is judged by the state of the clock in which it came, and
+  // a suspect by that of the clock in which it was decided. Both are visible here one clock later. If such a
+  // packet, or an end of patience, is visible in the same clock as a packet of the flow on its own port, it
+  // came before that packet.
   logic        contest;
   logic        fires;
   logic        contested;
@@ -443,7 +445,8 @@ module formal_ina_judge (
   assign in_history  = age > 24'(d_fill) + 24'(d_raw)
       && age <= 24'(d_fill) + 24'(d_raw) + 24'(d_sums);
 
-  // What came elsewhere in the clock before: was it of the followed connection, or of any here?
+  // The packet that came at another port in the clock before: did it belong to the followed connection, or to
+  // any flow here?
   logic contest_ours;
   logic contest_any;
   logic d_rst;
@@ -454,7 +457,7 @@ module formal_ina_judge (
     d_rst        <= rst;
   end
 
-  // The clocks that the ingress stands still although nothing is asked.
+  // The clocks in which the ingress stands still although no JOIN asks.
   logic [1:0] still;
 
   always_ff @(posedge clk) still <= (rst || en || ask_valid) ? '0 : still + 1'b1;

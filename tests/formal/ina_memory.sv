@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ina_memory: blocks for jobs. Requests come as ina_jobs has them: nothing is looked up within two clocks
-// of a take, and what is looked up is taken two clocks later at the earliest, for a context that held
-// nothing in the clock before the look.
+// ina_memory gives blocks to jobs. Requests come as ina_jobs makes them. There is no look-up within two
+// clocks of a take. A block that was looked up is taken at least two clocks later, for a context that held
+// nothing in the clock before the look-up.
 //
 //   1. No two contexts that hold a block have a slot in common.
 //   2. A block is inside the memory, not larger than SLOT_COUNT, and begins at a multiple of its size.
-//   3. What is held is held until its context is idle, and then given back: as long as it waits for
-//      that, it is busy; it waits for two clocks a context at most.
-//   4. There is a grain that is held by nobody for each context that holds nothing.
-//   5. Where nothing had changed for three clocks when it was looked up, the block that is taken is of the
-//      largest size that is asked for, free, and leaves a grain to each other context that holds nothing.
-//      So what is given back is whole: a slot that nobody holds is free.
-//   6. Where there are shares, no block is larger than a context's share of the memory.
+//   3. A block is held until its context is idle, and then given back. While a block waits for that, the
+//      module is busy. It waits for at most two clocks for each context.
+//   4. For each context that holds nothing, there is a grain that no context holds.
+//   5. If nothing had changed for three clocks at the look-up, the block that is taken is the largest free
+//      block of at most the requested size that leaves a grain to each other context that holds nothing. So
+//      blocks that come back are merged: a slot that no context holds is free.
+//   6. If there are shares, no block is larger than a context's share of the memory.
 
 module formal_ina_memory (
     input logic clk
@@ -28,7 +28,7 @@ module formal_ina_memory (
   logic rst;
   formal_reset reset (.clk, .rst);
 
-  (* anyconst *) logic               shares;  // a context's is two packets
+  (* anyconst *) logic               shares;  // a context's share is two packets
   (* anyseq *) logic                 look;
   (* anyseq *) logic [31:0]          asked;
   (* anyseq *) logic                 take;
@@ -42,13 +42,13 @@ module formal_ina_memory (
   ina_memory #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT), .MEMORY(MEMORY), .GRAIN(GRAIN)) dut (
       .clk, .rst, .shares, .look, .asked, .take, .take_job, .idle, .held, .job_base, .job_window, .busy);
 
-  // A look-up, and the take behind it, if any.
+  // A look-up, and the take after it, if any.
   logic       looked;    // in the clock before
-  logic       may_take;  // two clocks before or more, and nothing was taken since
-  logic [JOB_COUNT-1:0] may_hold;  // contexts that held nothing in the clock before
+  logic       may_take;  // two or more clocks before, and nothing was taken since
+  logic [JOB_COUNT-1:0] may_hold;  // contexts that held no block in the clock before
   logic [1:0] since_take;
-  logic [2:0] still;     // clocks without a change before the last one
-  logic       settled;   // nothing has changed for three clocks, nor in the last one
+  logic [2:0] still;     // clocks without a change before the latest clock
+  logic       settled;   // nothing has changed for three clocks, nor in the latest one
   logic [JOB_COUNT-1:0] idle_q;
   logic [JOB_COUNT-1:0] held_q;
   logic [31:0] wanted;   // packets
@@ -66,7 +66,7 @@ module formal_ina_memory (
     end
   end
 
-  // A change is seen in held a clock before it is seen in still.
+  // A change is visible in held a clock before it is visible in still.
   assign settled    = still >= 3'd3 && held == held_q;
 
   always_comb begin
@@ -74,16 +74,16 @@ module formal_ina_memory (
     assume (!look || (asked[31] && since_take == 2'd2));
     assume (asked[30:4] == '1);
     assume (!take || (may_take && take_job < JOB_W'(JOB_COUNT) && may_hold[take_job]));
-    // What is idle stays so, until something is taken for it.
+    // An idle context stays idle until a block is taken for it.
     assume ((idle_q & ~idle & held) == '0);
   end
 
-  // Which slots are held.
+  // The slots that are held.
   logic [MEMORY-1:0] slots_of [JOB_COUNT];
   logic [MEMORY-1:0] used;
-  logic              fits_2, fits_4;  // such blocks are free
+  logic              fits_2, fits_4;  // blocks of this size are free
   logic [3:0]        free_count;
-  logic [3:0]        to_come;         // contexts that hold nothing
+  logic [3:0]        to_come;         // contexts that hold no block
 
   always_comb begin
     used = '0;
@@ -102,17 +102,17 @@ module formal_ina_memory (
     fits_4 = used[3:0] == '0;
   end
 
-  logic [SLOT_W-1:0] window;  // of what was taken a clock ago
+  logic [SLOT_W-1:0] window;  // of the block that was taken a clock ago
   logic              took;
-  logic              took_4, took_2;  // ... it should be of this size at least
+  logic              took_4, took_2;  // ... it should have at least this size
 
   assign window = job_window[took_job*SLOT_W +: SLOT_W];
 
   logic [JOB_W-1:0] took_job;
 
-  // What was free when it was looked up.
+  // The blocks that were free at the look-up.
   logic looked_2, looked_4;
-  logic kept;  // a block of four, but for the others' grains
+  logic kept;  // a block of four, except for the others' grains
 
   always_ff @(posedge clk) begin
     took     <= !rst && take;
@@ -130,7 +130,7 @@ module formal_ina_memory (
     logic [31:0] base;
     logic [31:0] size;
 
-    logic [2:0] waits;  // idle, and not given back
+    logic [2:0] waits;  // idle, and the block is not given back
 
     always_ff @(posedge clk) waits <= (rst || !held[j] || !idle[j]) ? '0 : waits + 1'b1;
 

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ina_merge: two streams of frames become one, whole frame by whole frame. Little more than one
-// output register is in here, so the proof compares whole beats: every beat that goes in is the
-// next that comes out. A tag makes a frame of stream 0 longer; the proof inserts it on its own.
+// ina_merge: two streams of frames become one, whole frame by whole frame. The module is little more than one
+// output register, so the proof compares whole beats: every beat that goes in is the next one that comes out.
+// A tag makes a frame of stream 0 longer; the proof inserts the tag independently.
 //
 //   1. The output obeys AXI4-Stream: valid, data, keep and last stay until ready.
-//   2. The beat that was taken comes out next, unchanged, or with the frame's tag behind its MAC
-//      addresses and all that is behind that four bytes later; no beat comes out that was not
-//      taken, but one more where a frame's last beat has no room for four bytes more.
-//   3. Never are beats of both streams taken in one clock, and none over a beat that still waits.
+//   2. The beat that was taken comes out next. It is unchanged, or it has the frame's tag after its MAC
+//      addresses and all later bytes moved by four. No beat comes out that was not taken, with one exception:
+//      a frame's last beat that has no room for four more bytes is followed by one more beat.
+//   3. Beats of both streams are never taken in the same clock. No beat is taken while another one still
+//      waits.
 //   4. Whole frames: between a frame's first beat and its last, only its own stream is taken.
-//   5. A stream that waits while the other sends a frame has the turn when that frame ends.
-//   6. No clock is lost: while the output is free, a beat is taken of the stream whose turn it is;
-//      between frames, of any that has one.
-//   7. A beat is lost only if it came with `drops` while another one waited for the output, or its frame
-//      lost one before. Then the rest of the frame is lost, and what has come out of it gets an end: one
-//      beat of one byte. With `drops` no stream waits for the output.
+//   5. If a stream waits while the other one sends a frame, it has the next turn when that frame ends.
+//   6. No clock is lost: while the output is free, a beat is taken from the stream whose turn it is; between
+//      frames, from any stream that has one.
+//   7. A beat is lost only if it came with `drops` while another one waited for the output, or if its frame
+//      lost a beat before. Then the rest of the frame is lost, and the part that has come out gets an end:
+//      one beat of one byte. With `drops` no stream waits for the output.
 
 module formal_ina_merge (
     input logic clk
@@ -66,25 +67,25 @@ module formal_ina_merge (
   logic [1:0]       taken;
   logic             holds;      // a beat has been taken and has not come out
   logic [ALL_W-1:0] beat;       // that one
-  logic             owed;       // ... and behind it goes what it has no room for
+  logic             owed;       // ... and it is followed by the bytes for which it has no room
   logic [31:0]      over;       // the last four bytes of stream 0's beat before
   logic [3:0]       over_keep;
   logic             was_tagged; // of the frame that stream 0 is in
   logic [31:0]      was_tag;
-  logic [1:0]       in_frame;   // of each stream: its last beat taken was not a frame's last
+  logic [1:0]       in_frame;   // for each stream: the last beat that was taken was not a frame's last
   logic [1:0]       waited;     // the stream had a beat while the other sent a frame
   logic             losing;     // the frame that is going in has lost a beat
   logic             loses;      // this clock's beat is lost, if one is taken
-  logic             cut;        // what has come out of a frame has yet to get an end
+  logic             cut;        // a frame of which a part has come out still needs an end
   logic             can_take;   // the output
-  logic             goes;       // what is owed goes in this clock
+  logic             goes;       // the bytes that did not fit go in this clock
 
   assign taken    = s_valid & s_ready;
   assign can_take = (!holds || m_ready) && !cut;
   assign loses    = losing || !can_take;
   assign goes     = owed && (can_take || drops || losing);
 
-  // Stream 0: beats are full but for a frame's last; a frame has one tag.
+  // Stream 0: beats are full, except a frame's last; a frame has one tag.
   logic [KEEP_W-1:0] s0_keep;
   logic [BEAT_W-1:0] s0_data;
 
@@ -95,7 +96,7 @@ module formal_ina_merge (
     if (in_frame[0]) assume (s0_tagged == was_tagged && s0_tag == was_tag);
   end
 
-  // Stream 0's beat with the tag in it.
+  // Stream 0's beat with the tag inserted.
   logic             overflows;
   logic [ALL_W-1:0] longer;
 
@@ -189,7 +190,7 @@ module formal_ina_merge (
     end
   end
 
-  logic [1:0] frames;  // of each stream, one has ended
+  logic [1:0] frames;  // for each stream: a frame has ended
   logic       two_beats;
   logic       cut_once;
 

@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ina_parse: every frame gives one packet, whatever is in it. The proof keeps a list of the frames
-// that went in, with their lengths and some bytes of each; their contents are any.
+// ina_parse makes one packet of every frame, whatever the frame contains. The proof keeps a list of the
+// frames that went in, with their lengths and some of their bytes; their contents are any.
 //
 //   1. Each frame gives exactly one `first` and, with it or later, exactly one `last`, in order.
-//   2. What is no candidate gives one beat. A candidate's beats have four quads each but the last,
-//      and together as many as its header says, or it is of the wrong length.
-//   3. A candidate is of the right length if and only if its frame has the bytes of its form's
-//      headers, its payload and the iCRC. Then it is trailed if and only if there are more.
-//   4. Header, candidate and roce_data stay over the packet.
-//   5. A candidate's header and payload are those of its frame: MAC's first byte, PSN's first
-//      byte, and bytes of the payload's first, second, fourth and last quad, where the form has
-//      them.
+//   2. A frame that is no candidate gives one beat. Each beat of a candidate has four quads, except the last
+//      one. All of them have as many quads as the header says, or the candidate has the wrong length.
+//   3. A candidate has the right length if and only if its frame has the bytes of its form's headers, its
+//      payload and the iCRC. Then it is trailed if and only if more bytes follow.
+//   4. Header, candidate and roce_data stay constant during the packet.
+//   5. A candidate's header and payload are those of its frame. The proof compares MAC's first byte, PSN's
+//      first byte, and bytes of the payload's first, second, fourth and last quad, at the places of its form.
 //   6. No packet waits: it is out three clocks of en after its frame's last beat.
-//   7. A packet's headers come once, before its first beat: a candidate's as they are in its
-//      record, with zeros before IP.
-//   8. Behind the iCRC of a candidate of the right length there are zeros.
-//   9. Behind a candidate's last beat there is a clock of en without one.
-//  10. A candidate is what has the headers of a contribution in one of the four forms, complete, and
-//      nothing else is.
+//   7. A packet's headers come once, before its first beat. A candidate's headers are those of its record,
+//      with zeros before IP.
+//   8. After the iCRC of a candidate of the right length there are zeros.
+//   9. After a candidate's last beat there is a clock of en without a beat.
+//  10. A frame is a candidate if and only if it has the complete headers of a contribution in one of the four
+//      forms.
 
 module formal_ina_parse (
     input logic clk
@@ -59,7 +58,7 @@ module formal_ina_parse (
 
   assign s_valid = offered && en;
 
-  // Frames: begun, ended, and given out.
+  // Frames: begun, ended, and sent on.
   logic [9:0] lengths  [8];
   logic [7:0] macs     [8];  // byte 0
   logic [7:0] psn_4    [8];  // bytes 51, 55, 71, 75
@@ -80,14 +79,14 @@ module formal_ina_parse (
   logic [BEAT_W-1:0] first_beat;
   logic [7:0]        contributes;  // of each frame, from its second beat on
 
-  // 10: the wire's bytes, as docs/protocol.md has them.
+  // 10: the bytes on the wire, as docs/protocol.md defines them.
   function automatic logic is_contribution(input logic [2*BEAT_W-1:0] wire_bytes);
     logic                tagged;
     logic [2*BEAT_W-1:0] ip;
     logic [2*BEAT_W-1:0] udp;
     logic [15:0]         ip_length;
     logic [15:0]         udp_length;
-    logic                plain;  // UDP behind a header without options, not a fragment
+    logic                plain;  // UDP after a header without options, not a fragment
     logic [7:0]          traffic_class;
 
     tagged     = wire_bytes[12*8 +: 16] == 16'h0081;
@@ -113,7 +112,7 @@ module formal_ina_parse (
 
   assign taken = m_valid && en;
 
-  // IPv6's reach into the second beat.
+  // The part of IPv6 in the second beat.
   logic headers_end;
 
   always_comb begin
@@ -167,7 +166,7 @@ module formal_ina_parse (
   end
 
   logic             pauses;  // a candidate's last beat was taken with the latest clock of en
-  logic             goes_on;  // the packet had a beat in the clock of en before
+  logic             goes_on;  // the packet had a beat in the previous clock of en
   ina_pkg::header_t header_before;
   logic             candidate_before;
   logic             roce_before;
@@ -184,7 +183,7 @@ module formal_ina_parse (
   logic       form_ipv6;
   logic [9:0] before;
   logic [9:0] need;   // bytes
-  logic [9:0] got;    // that have come
+  logic [9:0] got;    // bytes that have come
   logic       right;
 
   assign form_vlan = m_header.has_vlan;
@@ -194,7 +193,7 @@ module formal_ina_parse (
   assign got       = ended != out ? lengths[out] : {in_beat, 6'd0};
   assign right     = got >= need;
 
-  // 5: one bit of each of these bytes of the payload, as it stands in a frame of each form.
+  // 5: one bit of each of these bytes of the payload, at its place in a frame of each form.
   logic [3:0] payload_right;
 
   for (genvar k = 0; k < 4; k++) begin : gen_payload

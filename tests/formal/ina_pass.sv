@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ina_pass: a frame that may go on does so whole, unchanged and in its turn; a frame that may not
-// leaves nothing behind. Each beat that goes in names its frame and its place, so the proof knows
-// every beat that comes out. (RAMs of a few beats: the constants in proofs.txt.)
+// ina_pass: a frame that may pass does so whole, unchanged and in its turn. A frame that may not leaves
+// nothing. Each beat that goes in names its frame and its place, so the proof recognizes every beat that
+// comes out. (The RAMs have a few beats: see the constants in proofs.txt.)
 //
 //   1. The output obeys AXI4-Stream: valid, data, keep and last stay until ready.
-//   2. Frames come out in the order in which they came in, none twice: beat 0, 1, 2 and so on,
-//      with `last` at the frame's own last beat, data and keep unchanged.
-//   3. Only a frame comes out whose last beat is in, whose token says so, and which is no longer
-//      than FRAME_BEATS_MAX.
-//   4. Nothing is lost: a frame that is passed over has a token that discards it, or is too long;
-//      while not busy, all frames that may go on have come out.
-//   5. `passed` is one clock for each frame that comes out.
-//   6. What may go on does: while busy and ready, a beat comes out at least every 4 clocks for each
-//      frame that is discarded before it.
-//   7. Between two frames that may go on no clock is lost.
-//   8. With each beat comes what its frame's token says of a TRACE.
+//   2. Frames come out in the order in which they came in, none of them twice: beat 0, 1, 2 and so on, with
+//      `last` at the frame's own last beat, data and keep unchanged.
+//   3. A frame comes out only if its last beat is in, its token says so, and it is no longer than
+//      FRAME_BEATS_MAX.
+//   4. Nothing is lost: a frame that is skipped has a token that discards it, or is too long. When the module
+//      is not busy, all frames that may pass have come out.
+//   5. `passed` is set for one clock for each frame that comes out.
+//   6. A frame that may pass does: while the module is busy and the output ready, a beat comes out at least
+//      every 4 clocks for each frame that is discarded before it.
+//   7. Between two frames that may pass no clock is lost.
+//   8. With each beat comes the TRACE data of its frame's token.
 
 module formal_ina_pass (
     input logic clk
@@ -53,7 +53,7 @@ module formal_ina_pass (
   formal_stream #(.WIDTH(2 + KEEP_W + BEAT_W)) output_rules (
       .clk, .rst, .valid(m_valid), .ready(m_ready), .payload({m_trace, m_last, m_keep, m_data}));
 
-  // What went in. Frames are numbered modulo 8; fewer than 8 are between in and out.
+  // The input. Frames are numbered modulo 8; fewer than 8 are between input and output.
   logic [3:0] frame_in;    // the frame that comes in
   logic [2:0] beat_in;
   logic [3:0] tokens;      // that have come
@@ -61,7 +61,7 @@ module formal_ina_pass (
   logic [7:0] traces;
   logic [7:0] too_long;
   logic [2:0] last_beat [8];
-  logic [3:0] frame_out;   // the oldest that may still come out
+  logic [3:0] frame_out;   // the oldest frame that may still come out
   logic [2:0] beat_out;
 
   assign s_data = {frame_in[2:0], beat_in};
@@ -69,9 +69,9 @@ module formal_ina_pass (
   always_comb begin
     assume (!s_valid || s_ready);
     assume (!s_valid || s_last || beat_in < 3'd6);
-    // A token comes for a frame of which something has come in, one for each.
+    // A token comes for a frame of which a beat has come in, one token for each frame.
     if (token_valid) assume (frame_in - tokens < 4'd8 && (tokens != frame_in || beat_in != '0));
-    // As many frames as these numbers can tell apart.
+    // As many frames as these numbers can distinguish.
     if (s_valid) assume (frame_in - frame_out < 4'd7);
   end
 
@@ -107,8 +107,8 @@ module formal_ina_pass (
     end
   end
 
-  // Of the frames from frame_out on: whether one that may go on comes before this clock's output,
-  // or is in here although nothing is under way.
+  // For the frames from frame_out on: whether a frame that may pass comes before this clock's output, or is
+  // in the module although no beat is under way.
   logic [7:0] may_go;   // by distance from frame_out
   logic [7:0] skipped;
 
@@ -133,13 +133,13 @@ module formal_ina_pass (
   always_ff @(posedge clk)
     clocks <= (rst || !busy || !m_ready || m_valid) ? '0 : clocks + 1'b1;
 
-  // 7. A frame too long ends where it begins.
+  // 7. A frame that is too long ends where it begins.
   (* hierconn *) logic \dut.end_valid ;
   (* hierconn *) logic \dut.decided_valid ;
   (* hierconn *) logic \dut.decided_pass ;
   (* hierconn *) logic [2:0] \dut.end_at ;
   (* hierconn *) logic [2:0] \dut.stop_at ;
-  logic waited_1, waited_2;  // for so many clocks, with the output ready
+  logic waited_1, waited_2;  // for one and two clocks, with the output ready
 
   always_ff @(posedge clk) begin
     waited_1 <= !rst && m_ready && \dut.end_valid && \dut.decided_valid && \dut.decided_pass

@@ -1,37 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ina_pick: what it hands to the two paths may go, at any switch: port 0 has a child, port 1 may be an
-// uplink, and one is where there are three. Jobs, queues, retransmissions and room are any that keep
-// their contracts; each path takes what is chosen for it, and reports its progress, when it likes.
+// ina_pick: the packets that it hands to the two paths may go, at any switch. Port 0 has a child; port 1 may
+// be an uplink, and with three ports one of them is. Jobs, queues, retransmissions and room are any that keep
+// their contracts. Each path takes the packets that are chosen for it, and reports its progress, whenever the
+// solver likes.
 //
-//   1. What is handed over stays until its path takes it.
-//   2. A sum goes by ina_join. Its job is complete; it takes the next packet of exactly the job's
-//      children, and each of these has one. Where the job has a border it is a part, and leaves with
-//      the border's packet alone; else it leaves with all.
-//   3. What came from above goes by ina_relay. It is the next packet of the job's down flow, which has
-//      one; it leaves with that and the packets of all children but the border.
-//   4. A raw packet is the next one of one port of a broken job, and nothing of the job is under
-//      way then; after it, nothing of the job is ever summed or comes from above again. It goes by
-//      ina_relay if and only if its port is an uplink.
-//   5. A retransmission goes by ina_relay. It is chosen of ports that have one, once, with their own
-//      job, slot and kind; of several only where they want the same sum, and are as long. Its history
-//      is that of what came from above if and only if its job has a border, and it is not the border's.
-//   6. Every port that a packet leaves on has had room on its path since the path's packet before it
-//      went, and CHOSEN_MAX (here two) at most have gone there by this path, this one too, of which
-//      ina_rebuild had not known for two clocks when it was found to have room, two clocks before it
-//      goes.
+//   1. A packet that is handed over stays until its path takes it.
+//   2. A sum goes to ina_join. Its job is complete. It takes the next packet of exactly the job's children,
+//      and each of these has one. If the job has a border, the sum is a part, and leaves with the border's
+//      packet alone. Otherwise it leaves with all packets.
+//   3. A sum from above goes to ina_relay. It is the next packet of the job's down flow, which has one. It
+//      leaves with that packet and the packets of all children but the border.
+//   4. A raw packet is the next one of one port of a broken job, and no packet of the job is under way then.
+//      After it, no packet of the job is ever summed or sent from above again. It goes to ina_relay if and
+//      only if its port is an uplink.
+//   5. A retransmission goes to ina_relay. It is chosen from ports that have one, once, with their own job,
+//      slot and kind. It is chosen from several ports only if they want the same sum and are equally long.
+//      Its history is that of sums from above if and only if its job has a border, and it is not the
+//      border's.
+//   6. Every port that a packet leaves on has had room on its path since the path's packet before it went. At
+//      most CHOSEN_MAX (here two) packets, including this one, have gone to the port by this path of which
+//      ina_rebuild had not known for two clocks when the room was found. The room was found two clocks before
+//      the packet goes.
 //   7. A packet of queues has the slot that they gave with it.
-//   8. A job is quiet only while nothing of it is chosen or waits for its answer from the history;
-//      where there is no job any more, it is quiet then, and stays so until a retransmission is
-//      asked for.
-//   9. A retransmission is dropped if its sum was overwritten: more than SLOT_COUNT sums of its history
-//      have gone from it on, those that were called off not counted; and only if one more would do
-//      that. What is not dropped is not overwritten until it has been read: no sums that would do it
-//      go, by the other path either.
-//  10. No port's queue of a job moves on in two clocks on end.
-//  11. No sum is chosen of a job one of whose receivers has been behind since the packet before.
-//  12. Neither path waits for the other: while one takes nothing, what may go by the other goes within
-//      GOES clocks.
+//   8. A job is quiet only while no packet of it is chosen or waits for its answer from the history. A job
+//      that no longer exists is quiet then, and stays so until a retransmission asks for it.
+//   9. A retransmission is dropped if its sum was overwritten: from it on, more than SLOT_COUNT sums of its
+//      history have gone, not counting those that were called off. It is dropped only if that is so, or would
+//      be with one more sum. The sum of a retransmission that is not dropped is not overwritten until it has
+//      been read: no sums that would do so go, by the other path either.
+//  10. No port's queue of a job advances in two consecutive clocks.
+//  11. No sum of a job is chosen if one of its receivers has been behind since the packet before.
+//  12. Neither path waits for the other: while one takes nothing, a packet that may go by the other goes
+//      within GOES clocks.
 
 module formal_ina_pick (
     input logic clk
@@ -54,7 +55,7 @@ module formal_ina_pick (
   logic rst;
   formal_reset reset (.clk, .rst);
 
-  (* anyconst *) logic                        uplink;  // port 1 is one
+  (* anyconst *) logic                        uplink;  // port 1 is an uplink
   (* anyseq *) logic [JOB_COUNT-1:0]            job_valid;
   (* anyseq *) logic [JOB_COUNT-1:0]            job_complete;
   (* anyseq *) logic [JOB_COUNT-1:0]            job_broken;
@@ -90,7 +91,7 @@ module formal_ina_pick (
   logic [PORT_COUNT*RESEND_W-1:0]  resend;
   logic [PORT_COUNT*SLOT_W-1:0]    issue_slot;
 
-  // Of each path.
+  // For each path.
   logic [PATHS*PORT_COUNT-1:0] issue;
   logic [PATHS-1:0]            issue_raw;
   logic [PATHS*JOB_W-1:0]      issue_job;
@@ -135,7 +136,7 @@ module formal_ina_pick (
 
   assign m_kind[1:0] = m_raw ? KIND_RAW : KIND_JOIN;
 
-  // 1. What a retransmission says, only of one.
+  // 1. The data of a retransmission, if there is one.
   logic resends;
   assign resends = m_kind[3:2] == KIND_RESEND;
 
@@ -149,8 +150,8 @@ module formal_ina_pick (
                 resends && !m_probe && m_above, m_job[JOB_W +: JOB_W], m_slot[SLOT_W +: SLOT_W],
                 m_from[PORT_COUNT +: PORT_COUNT], m_mask[PORT_COUNT +: PORT_COUNT]}));
 
-  // What goes in this clock is seen as m_* in the next one: new_packet. Of packets of queues,
-  // `takes` says so at once.
+  // A packet that goes in this clock is visible as m_* in the next one: new_packet. For packets of queues,
+  // `takes` says so immediately.
   logic [PATHS-1:0] could_go;
   logic [PATHS-1:0] new_packet;
   logic [PATHS-1:0] takes;
@@ -167,10 +168,10 @@ module formal_ina_pick (
     for (int p = 1; p < PORT_COUNT; p++)
       if (issue[0] && issue[p]) assume (next_slot[0 +: SLOT_W] == next_slot[p*SLOT_W +: SLOT_W]);
 
-  // The contract of ina_jobs: what becomes of a job stays until it is freed, a complete job's
-  // children too; it is freed when it is broken or closing, and given out while it is quiet. Of its
-  // children one may be the border, if there is an uplink; then it may have a down flow once it is
-  // complete. That of ina_queue: a packet is there until it is taken, or the job is freed.
+  // The contract of ina_jobs: the state of a job stays until it is freed, and so do a complete job's
+  // children. A job is freed when it is broken or closing, and its context is given to another job while it
+  // is quiet. If there is an uplink, one of the children may be the border; then the job may have a down flow
+  // once it is complete. The contract of ina_queue: a packet stays until it is taken, or its job is freed.
   logic [JOB_COUNT-1:0]            was_valid;
   logic [JOB_COUNT-1:0]            was_valid_2;
   logic [JOB_COUNT-1:0]            was_complete;
@@ -213,7 +214,7 @@ module formal_ina_pick (
 
   logic [JOB_COUNT-1:0]            has_border;
   logic [PORT_COUNT*JOB_COUNT-1:0] sum_out;   // of each port, the jobs whose sums leave there
-  logic [PORT_COUNT*JOB_COUNT-1:0] down_out;  // ... that came from above
+  logic [PORT_COUNT*JOB_COUNT-1:0] down_out;  // ... the sums from above
 
   for (genvar j = 0; j < JOB_COUNT; j++) begin : gen_job_contract
     logic [PORT_COUNT-1:0] mask;
@@ -273,8 +274,8 @@ module formal_ina_pick (
     end
   end
 
-  // ina_resend: the oldest stays until it is popped, and while one is there that is no probe, its job
-  // is behind, from the clock before on. It is of a flow of its port, and the border's is a part.
+  // ina_resend: the oldest retransmission stays until it is popped. Until then, unless it is a probe, its
+  // job is behind, from the clock before on. It belongs to a flow of its port; the border's asks for a part.
   for (genvar p = 0; p < PORT_COUNT; p++) begin : gen_resend
     logic was_there;
     logic [JOB_COUNT-1:0] behind_before;
@@ -307,18 +308,18 @@ module formal_ina_pick (
     end
   end
 
-  // Packets of each job that went and have not ended, and of each port and path that ina_rebuild does
-  // not know of; both without the packet of this clock's take.
+  // Packets of each job that went and have not ended, and packets of each port and path that ina_rebuild does
+  // not know of. Neither includes the packet that is taken in this clock.
   logic [PATHS*JOB_COUNT*4-1:0]  on_path;
   logic [JOB_COUNT*4-1:0]        under_way;
   logic [PATHS*PORT_COUNT*4-1:0] unknown;
   logic [PATHS*PORT_COUNT*4-1:0] unsettled;
-  logic [PATHS*PORT_COUNT-1:0]   goes;       // to these ports, seen a clock later
-  logic [PATHS*PORT_COUNT-1:0]   crowded;    // with this one, more than CHOSEN_MAX of proofs.txt
+  logic [PATHS*PORT_COUNT-1:0]   goes;       // to these ports, visible a clock later
+  logic [PATHS*PORT_COUNT-1:0]   crowded;    // with this packet, more than CHOSEN_MAX of proofs.txt
   logic [PATHS*PORT_COUNT-1:0]   room_since;
   logic [PORT_COUNT-1:0]         resending;  // the port's oldest retransmission went
   logic [PORT_COUNT-1:0]         safe;       // ... and was not dropped
-  logic [PORT_COUNT-1:0]         resent;     // one goes: seen a clock later
+  logic [PORT_COUNT-1:0]         resent;     // a retransmission goes: visible a clock later
   logic [JOB_COUNT-1:0]          raw_seen;
 
   assign goes   = {new_packet[1] ? m_mask[PORT_COUNT +: PORT_COUNT] : PORT_COUNT'(0),
@@ -333,7 +334,7 @@ module formal_ina_pick (
     logic       undoes;
     logic       waits;
     logic [3:0] count;
-    logic       is_raw;  // the only one
+    logic       is_raw;  // the only packet
 
     assign begins = takes[PATH] && issue_job[PATH*JOB_W +: JOB_W] == JOB_W'(JOB);
     assign ends   = done_valid && done_path == 1'(PATH) && done_job == JOB_W'(JOB);
@@ -345,7 +346,7 @@ module formal_ina_pick (
       count  <= rst ? '0 : count + 4'(begins) - 4'(ends) - 4'(undoes);
       if (begins) is_raw <= issue_raw[PATH];
     end
-    // A path reports what it took, once; what is raw is not undone.
+    // A path reports each packet that it took once; a raw packet is not undone.
     always_comb begin
       assume (count >= 4'(waits) + 4'(ends) + 4'(undoes));
       if (undoes) assume (!is_raw);
@@ -371,7 +372,7 @@ module formal_ina_pick (
       settled_late        <= rst ? '0 : {settled_late[3:0], settled[i]};
       unsettled[i*4 +: 4] <= rst ? '0 : unsettled[i*4 +: 4] + 4'(goes[i]) - 4'(settled[i]);
       unknown[i*4 +: 4]   <= rst ? '0 : unknown[i*4 +: 4] + 4'(goes[i]) - 4'(settled_late[4]);
-      // Room since the packet before went: the look for this one was not earlier.
+      // Room since the packet before went: the look for this packet was not earlier.
       room_before         <= room[i];
       room_since[i]       <= !rst
           && ((new_packet[i / PORT_COUNT] ? room_before : room_since[i]) || room[i]);
@@ -390,11 +391,11 @@ module formal_ina_pick (
       assume (resending[p] && !(m_valid[1] && resends && m_mask[PORT_COUNT + p]));
   end
 
-  // Sums of each job that went and were not called off: those from here, and those from above. Undone
-  // ones are counted in the clock in which they are undone, as ina_pick does; a new one is seen in the
-  // clock after it went.
+  // Sums of each job that went and were not called off: sums from here, and sums from above. A sum that is
+  // undone is counted until the clock of the undo, as in ina_pick; a new one is visible in the clock after it
+  // went.
   logic [PATHS*JOB_COUNT*ORDINAL_W-1:0] sums;
-  logic [PATHS*JOB_COUNT*ORDINAL_W-1:0] sums_now;  // with what happened in the clock before
+  logic [PATHS*JOB_COUNT*ORDINAL_W-1:0] sums_now;  // including the events of the clock before
   logic [PATHS-1:0]       new_sum;
   logic [PATHS-1:0]       undone;
   logic [PATHS*JOB_W-1:0] undone_job;
@@ -424,11 +425,11 @@ module formal_ina_pick (
           - ORDINAL_W'(undone[PATH] && undone_job[PATH*JOB_W +: JOB_W] == JOB_W'(JOB));
   end
 
-  // How many of its history have gone since each port's oldest retransmission.
+  // How many sums of its history have gone since each port's oldest retransmission.
   logic [PORT_COUNT-1:0]           from_above;
   logic [PORT_COUNT-1:0]           lost;         // its sum was overwritten
-  logic [PORT_COUNT-1:0]           nearly_lost;  // ... or would be by one more
-  logic [PORT_COUNT-1:0]           ahead;        // there is no such sum, or it was called off
+  logic [PORT_COUNT-1:0]           nearly_lost;  // ... or one more sum would overwrite it
+  logic [PORT_COUNT-1:0]           ahead;        // its sum does not exist yet, or was called off
   logic [PORT_COUNT-1:0]           known_since;
 
   for (genvar p = 0; p < PORT_COUNT; p++) begin : gen_since
@@ -445,7 +446,7 @@ module formal_ina_pick (
     assign known_since[p] = counted[job];
   end
 
-  // Jobs whose sums need not wait, since the packet before of each path, which is heard a clock late.
+  // Jobs whose sums need not wait, since the packet before of each path, which is known a clock late.
   logic [PATHS*JOB_COUNT-1:0] free_now;
   logic [PATHS*JOB_COUNT-1:0] free_since;
 
@@ -468,18 +469,18 @@ module formal_ina_pick (
     end
   end
 
-  // What a path takes in this clock, seen as m_* in the next.
+  // The packet that a path takes in this clock, visible as m_* in the next.
   logic [JOB_COUNT-1:0] valid_for_2;
   logic [PATHS-1:0]     took;
   logic [PATHS*PORT_COUNT-1:0] took_ports;
   logic [PATHS*JOB_W-1:0]      took_job;
-  logic [PATHS*PORT_COUNT-1:0] children;  // of its job, at that time
+  logic [PATHS*PORT_COUNT-1:0] children;  // children of its job, at that time
   logic [PATHS*PORT_COUNT-1:0] sum_ports;
   logic [PATHS*PORT_COUNT-1:0] downs;
   logic [PATHS*PORT_COUNT-1:0] down_ports;
-  logic [PATHS*PORT_COUNT-1:0] no_head;     // a queue is to move on that has nothing
+  logic [PATHS*PORT_COUNT-1:0] no_head;     // a queue without a packet is to advance
   logic [PATHS*PORT_COUNT-1:0] wrong_slot;
-  logic [PATHS-1:0]     was_alone;  // nothing else of the job was under way
+  logic [PATHS-1:0]     was_alone;  // no other packet of the job was under way
   logic [PATHS-1:0]     lives;
   logic [PATHS-1:0]     one_port;
   logic [PATHS-1:0]     raws;
@@ -528,7 +529,7 @@ module formal_ina_pick (
       end
     end
 
-    // yosys 0.23 knows no assertions of the same name in two of these.
+    // yosys 0.23 does not allow assertions of the same name in two of these.
     logic [PORT_COUNT-1:0] from;
     logic [PORT_COUNT-1:0] mask;
     logic [JOB_W-1:0]      its_job;
@@ -553,7 +554,7 @@ module formal_ina_pick (
     assign right_quiet[i] = !takes[i] || !job_quiet[job];
   end
 
-  // Of what retransmissions want, the one of the lowest port that one goes to.
+  // From the retransmissions that it serves, the one of the lowest port.
   logic [RESEND_W-1:0]   wanted;
   logic [PORT_COUNT-1:0] other;
   logic                  wanted_above;
@@ -570,7 +571,7 @@ module formal_ina_pick (
   end
 
   logic [JOB_COUNT-1:0]  not_quiet;
-  logic [JOB_COUNT-1:0]  over;         // no job is there, and nothing of it has been chosen
+  logic [JOB_COUNT-1:0]  over;         // the context has no job, and no packet of it has been chosen
   logic [JOB_COUNT-1:0]  stays_quiet;
 
   for (genvar j = 0; j < JOB_COUNT; j++) begin : gen_quiet
@@ -585,11 +586,11 @@ module formal_ina_pick (
         && pending == '0;
   end
 
-  // 12: a path takes nothing, and the other could have had something of job 0 for so many clocks.
+  // 12: a path takes nothing, and for this number of clocks the other one could have had a packet of job 0.
   logic [PATHS-1:0] could;
   logic [PATHS-1:0] late;
   logic [PORT_COUNT-1:0] lacks;
-  logic                  comes;  // something from above
+  logic                  comes;  // a packet from above
 
   for (genvar p = 0; p < PORT_COUNT; p++) begin : gen_lacks
     assign lacks[p] = job_mask[p*JOB_COUNT] && !queue_ready[p*JOB_COUNT];

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ina_queue: what was committed is read back, in order, until its transaction has ended. The proof
-// follows one job and one of its packets, and of that one beat, each of the solver's choice. The
-// jobs' blocks are any that do not overlap (ina_memory); the payloads are narrow (the constants in
-// proofs.txt).
+// ina_queue: a packet that was committed reads back, in order, until its transaction has ended. The proof
+// follows one job, one of its packets and one beat of that packet, all of the solver's choice. The jobs'
+// blocks are any that do not overlap (ina_memory); the payloads are narrow (the constants in proofs.txt).
 //
-//   1. Packets are chosen in the order of their commits, none twice; but once one went raw, each that
-//      has not left is chosen again, from the oldest on.
-//   2. A chosen packet reads back as it was committed: header, length and every beat, until it is
-//      popped. Nothing that is committed meanwhile overwrites it.
-//   3. A job is ready if and only if it has a packet that has not been chosen, until one goes raw. It
+//   1. Packets are chosen in the order of their commits, none of them twice. But once one was sent raw, each
+//      packet that has not left is chosen again, from the oldest on.
+//   2. A chosen packet reads back as it was committed, with header, length and every beat, until it is
+//      popped. No later commit overwrites it.
+//   3. A job is ready if and only if it has a packet that has not been chosen, until one is sent raw. It
 //      waits if and only if it has a packet.
 //   4. `fill` is the number of packets that were committed and not popped.
-//   5. `raw` and `sums` are the packets that were popped raw and as sums, `sums` at most SLOT_COUNT.
-//   6. What belongs to another job changes none of this, nor does a retransmission.
-//   7. The header of a retransmission reads back as it was committed at its entry, whatever is read
-//      of a packet's length or beats in the same clock.
+//   5. `raw` and `sums` are the numbers of packets that were popped raw and as sums, `sums` at most
+//      SLOT_COUNT.
+//   6. Events of another job change none of this, nor does a retransmission.
+//   7. The header of a retransmission reads back as it was committed at its entry, whichever packet's length
+//      or beats are read in the same clock.
 
 module formal_ina_queue (
     input logic clk
@@ -75,10 +75,10 @@ module formal_ina_queue (
   logic [RAW_W-1:0]                  raw;
   logic [FILL_W-1:0]                 sums;
 
-  // A block of two and one of one, either way round, or two of one.
+  // A block of two packets and a block of one, in either order, or two blocks of one.
   (* anyconst *) logic [JOB_COUNT*BASE_W-1:0] job_base;
   (* anyconst *) logic [JOB_COUNT*SLOT_W-1:0] job_window;
-  logic [2:0]                                 window;  // packets of the followed job's
+  logic [2:0]                                 window;  // packets in the followed job's block
 
   always_comb begin
     assume (job_base[1:0] != job_base[3:2] && job_base[1:0] != 2'd3 && job_base[3:2] != 2'd3);
@@ -104,7 +104,7 @@ module formal_ina_queue (
       .read_data,
       .watch_read, .watch_job, .fill, .raw, .sums, .sum_count(), .sum_slot());
 
-  // The followed job's ring: packets in it, of them chosen, and what has left.
+  // The followed job's ring: the packets in it, how many of them are chosen, and how many have left.
   (* anyconst *) logic [JOB_W-1:0] job;
   logic       open;      // its ring has begun
   logic [2:0] count;
@@ -113,8 +113,8 @@ module formal_ina_queue (
   logic [3:0] left_sums;
   logic       commit;
   logic       take;
-  logic       raw_mode;  // one went raw
-  logic       goes;      // ... or goes now
+  logic       raw_mode;  // a packet was sent raw
+  logic       goes;      // ... or goes raw now
   logic       pop;
   logic [2:0] count_now;
 
@@ -146,10 +146,10 @@ module formal_ina_queue (
     end
   end
 
-  // The contracts of judge, pick and join: a ring begins with its JOIN, nothing is taken that does
-  // not fit, chosen that is not ready, or popped that is not chosen; raw packets go one by one, and
-  // nothing else after them. A context is free only when its ring is empty. No job is chosen in two
-  // clocks on end.
+  // The contracts of judge, pick and join: a ring begins with its JOIN. A packet is taken only if it fits,
+  // chosen only if it is ready, and popped only if it is chosen. Raw packets go one by one, and only raw
+  // packets follow them. A context is free only when its ring is empty. No job is chosen in two consecutive
+  // clocks.
   logic             took;
   logic [JOB_W-1:0] took_job;
 
@@ -198,7 +198,7 @@ module formal_ina_queue (
 
   always_ff @(posedge clk) begin
     if (writes_beat) beat <= write_data;
-    if (commit || !job_valid[job]) beat_there <= 1'b0;  // the next packet goes elsewhere
+    if (commit || !job_valid[job]) beat_there <= 1'b0;  // the next packet goes to another place
     else if (writes_beat) beat_there <= 1'b1;
     new_slot <= its_take;
     if (new_slot) its_slot <= issue_slot;
@@ -222,7 +222,7 @@ module formal_ina_queue (
     end
   end
 
-  // Reads of the followed packet in the clock before.
+  // The reads of the followed packet in the clock before.
   logic [SLOT_W-1:0] slot_now;
   logic              peeks_it;
   logic              reads_header;

@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ina_rebuild: whole frames leave, one a packet, each as long as its form and payload say, whichever of
-// the two paths it came by. The proof keeps a list of each path's packets that were given, with a byte
-// of each header and payload; the lowest bit of that byte of the header is the path, so a frame says
-// by itself where it came from.
-// Packets are short (MTU 128) and the queues small (the constants in proofs.txt); what
-// ina_crc_step says is any, so nothing is claimed of the iCRC's value.
+// ina_rebuild sends one whole frame for each packet. Each is as long as its form and payload say, whichever
+// of the two paths the packet came by. The proof keeps a list of each path's packets that were given, with a
+// byte of each header and payload. The lowest bit of that byte of the header is the path, so a frame tells
+// where it came from. Packets are short (MTU 128) and the queues small (the constants in proofs.txt).
+// ina_crc_step may give any result, so nothing is claimed of the iCRC's value.
 //
-//   1. The output obeys AXI4-Stream: what it offers stays until it is taken.
-//   2. Each packet gives one frame, those of a path in order: tlast once, with the beat that has its
-//      last byte; tkeep has as many ones as there are bytes, and is all ones before.
-//   3. A frame has the header, the tag and the payload of its own packet, and its payload's CRC is
-//      there when it is needed.
-//   4. Its ECN is its own header's, or 3 where congestion is to be marked; 0, not ECN-capable,
-//      stays 0.
+//   1. The output obeys AXI4-Stream: a beat that is offered stays until it is taken.
+//   2. Each packet gives one frame, those of a path in order. tlast is set once, with the beat that has its
+//      last byte. tkeep has as many ones as there are bytes, and is all ones before.
+//   3. A frame has the header, the tag and the payload of its own packet. Its payload's CRC has come when it
+//      is needed.
+//   4. Its ECN is that of its own header, or 3 if congestion is to be marked; 0, not ECN-capable, stays 0.
 //
-// That nothing is lost and all comes out is proved in ina_rebuild_room, with more packets.
+// ina_rebuild_room proves, with more packets, that nothing is lost and all frames come out.
 
 module ina_crc_step #(
     parameter int QUADS = 4
@@ -42,7 +40,7 @@ module formal_ina_rebuild (
   logic rst;
   formal_reset reset (.clk, .rst);
 
-  // Each path's; the solver chooses a header and a beat for both, which one may take in a clock.
+  // For each path. The solver chooses one header and one beat, which either path may take in a clock.
   (* anyseq *) logic [PATHS-1:0]    s_header_valid;
   (* anyseq *) logic                s_header_ce;
   (* anyseq *) logic                congested;
@@ -89,7 +87,7 @@ module formal_ina_rebuild (
       .s1_room(room[1]), .marked(), .busy(),
       .m_axis_tvalid, .m_axis_tready, .m_axis_tdata, .m_axis_tkeep, .m_axis_tlast, .m_tagged, .m_tag);
 
-  // 1. Of the data, the bytes that 3 looks at; all are loaded together.
+  // 1. For the data, only the bytes that property 3 reads; all are loaded together.
   formal_stream #(.WIDTH(33 + 24 + KEEP_W + 1)) output_rules (
       .clk, .rst, .valid(m_axis_tvalid), .ready(m_axis_tready),
       .payload({m_tagged, m_tag, m_axis_tdata[0 +: 8], m_axis_tdata[10*8 +: 8],
@@ -110,8 +108,8 @@ module formal_ina_rebuild (
     else if (moves) out_beat <= m_axis_tlast ? '0 : out_beat + 1'b1;
   end
 
-  // Each path's packets: given, of them with all their payload, of them sent. What the next frame of
-  // each must be.
+  // Each path's packets: those given, those with all their payload, and those sent. The expected properties
+  // of the next frame of each path.
   logic [1:0] ecn;
   logic [PATHS*2-1:0] form_of;
   logic [PATHS*4-1:0] quads_of;
@@ -122,7 +120,7 @@ module formal_ina_rebuild (
   logic [PATHS-1:0]   none;
   logic [PATHS*3-1:0] sent_of;
 
-  // The traffic class begins 4 bits into IPv6's header, the TOS 8 into IPv4's.
+  // The traffic class begins 4 bits into IPv6's header, the TOS 8 bits into IPv4's.
   assign ecn = form[1] ? bytes[19*8+4 +: 2] : bytes[39*8 +: 2];
 
   for (genvar p = 0; p < PATHS; p++) begin : gen_path
@@ -130,7 +128,7 @@ module formal_ina_rebuild (
     logic [7:0] headers  [4];
     logic [7:0] tags     [4];
     logic [7:0] payloads [4];
-    logic [1:0] ecns     [4];  // with which it must leave
+    logic [1:0] ecns     [4];  // the ECN with which it must leave
     logic       in_packet;
     logic [2:0] given;
     logic [2:0] filled;
@@ -160,14 +158,14 @@ module formal_ina_rebuild (
     assign ecn_of[p*2 +: 2]     = ecns[sent[1:0]];
   end
 
-  // What the frame at the output must be.
+  // The expected properties of the frame at the output.
   logic [1:0] its_form;
   logic [3:0] its_quads;
   logic [7:0] its_payload;
   logic [1:0] out_ecn;
   logic [8:0] before;  // the payload's first byte
   logic [8:0] length;
-  logic [8:0] left;    // bytes, with this beat's
+  logic [8:0] left;    // bytes, including this beat's
 
   assign its_form    = form_of[out_path*2 +: 2];
   assign its_quads   = quads_of[out_path*4 +: 4];

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ina_rebuild's promises to those who feed it, by each of its two paths. What is in the payloads does
-// not matter here, so that many packets can wait at a time: more than the queues (small ones: the
-// constants in proofs.txt) have room for. The tag of each frame is the path that it came by.
+// The promises of ina_rebuild to the modules that feed its two paths. The contents of the payloads do not
+// matter here, so more packets can wait at the same time than the queues have room for (they are small: the
+// constants in proofs.txt). The tag of each frame is the path that it came by.
 //
-//   1. Who chooses packets of a path only while there is room, and no more than three of which
-//      ina_rebuild has not been told two clocks ago, never finds a queue full: nothing is lost.
-//   2. What is here comes out: while all payload has come and the output is taken, no GOES clocks
-//      pass without a beat.
-//   3. Idle means that all is out.
-//   4. There is room again on a path: nothing of it here means that there is, whatever the other has.
-//   5. Frames leave in the order in which their packets began, whatever their path; of two that
-//      began at once path 0's goes first.
+//   1. If packets of a path are chosen only while there is room, and at most three of them are unknown to
+//      ina_rebuild two clocks ago, no queue is ever full: nothing is lost.
+//   2. Every frame comes out: while all payload has come and the output is taken, a beat comes within GOES
+//      clocks.
+//   3. Idle means that all frames are out.
+//   4. A path gets room again: if it has no packet here, there is room, whatever the other path has.
+//   5. Frames leave in the order in which their packets began, whatever their path. If two began in the same
+//      clock, path 0's goes first.
 
 module formal_ina_rebuild_room (
     input logic clk
@@ -59,9 +59,9 @@ module formal_ina_rebuild_room (
       .m_tag());
 
   logic             moves;
-  logic [PATHS-1:0] ends;  // a frame of this path, in this clock
-  logic [PATHS-1:0] none;  // nothing of it is here
-  logic [PATHS-1:0] whole; // all payload of what was given has come
+  logic [PATHS-1:0] ends;  // a frame of this path ends in this clock
+  logic [PATHS-1:0] none;  // no packet of the path is here
+  logic [PATHS-1:0] whole; // all payload of the given packets has come
 
   assign moves = m_axis_tvalid && m_axis_tready;
   assign ends  = (moves && m_axis_tlast) ? (m_tagged ? 2'd2 : 2'd1) : '0;
@@ -95,7 +95,7 @@ module formal_ina_rebuild_room (
     assign whole[p] = filled == given && !in_packet && !s_header_valid[p];
   end
 
-  // The paths of all packets, as they began.
+  // The paths of all packets, in the order in which they began.
   logic       order [2*LIST];
   logic [3:0] all_begun;
   logic [3:0] all_ended;

@@ -1,33 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ina_relay: what came from above leaves only if it is the sum of what went up, a retransmission is
-// answered with the history that it asks for, and each packet leaves whole, once. Each RAM answers a
-// read with what names its port or history and its place, so that a wrong one shows; lengths, opcodes
-// and the lanes that decide are any, but one for each place. The proof keeps a list of the chosen
-// packets; they are settled in its order.
+// ina_relay: a packet from above leaves only if it is the sum of the part that went up, a retransmission is
+// answered from the history that it asks for, and each packet leaves whole and once. Each RAM answers a read
+// with data that names its port or history and its place, so that a wrong one is noticed. Lengths, opcodes
+// and the lanes that decide are any, but fixed for each place. The proof keeps a list of the chosen packets,
+// which are settled in its order.
 //
-//   1. A packet leaves as it was chosen: kind, job, slot and ports. None leaves twice.
-//   2. Its payload is: what the queue of the port that it comes from has at this job, slot and beat;
-//      of a retransmission what the history has there, that of sums from above if it asks for that,
-//      and else that of sums from here; of a probe zeros. Behind its end are zeros. (Of a packet of a
-//      single quad nothing is claimed: all its lanes may have to be equal.)
-//   3. Whole packets: beats 0, 1, 2 and so on without a gap in time, `first` with beat 0, `last`
-//      with the last one of the packet's length. No two end in clocks that follow each other.
-//   4. ina_rebuild gets the headers of exactly the ports that it leaves on, a clock before the first
-//      beat, without their UDP checksum: the queues' at this job and slot, or their oldest
-//      retransmissions'. A sum from above is to be marked if its own packet is; nothing else.
-//   5. A sum from above leaves if and only if all packets that leave with it have its opcode and
-//      length, the part of its number has its length and, where a message starts, its EQUAL lanes (a
-//      JOIN has one less, and the part grants no less than it does), and its job is not closing, had no such packets, and was not, in the clock
-//      before, broken, free or over by what the other path had seen. Else it is called off, and its job
-//      breaks if it had been in order. A job is closing from its LEAVE on, until it is free.
-//   6. What is chosen is settled once: it leaves whole, or is called off whole. What is raw leaves, and
-//      probes; other retransmissions unless they are marked as dropped, or differ in length from the
-//      sum of the history that they ask for; both kinds and those that are answered are counted apart.
-//   7. A retransmission's header is removed from each of its ports before it is settled, once, and
-//      from no other.
-//   8. No header is read in a clock in which the other path reads some; what that reads in other clocks
-//      makes no difference.
+//   1. A packet leaves as it was chosen: kind, job, slot and ports. No packet leaves twice.
+//   2. Its payload is the contents of the queue of the port that it comes from, at this job, slot and beat.
+//      The payload of a retransmission comes from a history: that of sums from above if it asks for that,
+//      otherwise that of sums from here. The payload of a probe is zeros. After the end there are zeros.
+//      (Nothing is claimed of a packet of a single quad: all its lanes may have to be equal.)
+//   3. Whole packets leave: beats 0, 1, 2 and so on without a gap in time, `first` with beat 0, `last` with
+//      the last beat of the packet's length. No two end in consecutive clocks.
+//   4. A clock before the first beat, ina_rebuild gets the headers of exactly the ports that the packet
+//      leaves on, without their UDP checksum. They are the queues' headers at this job and slot, or those of
+//      the oldest retransmissions. A sum from above is to be marked if its own packet is marked; no other
+//      packet is.
+//   5. A sum from above leaves if and only if all of these hold: all packets that leave with it have its
+//      opcode and length; the part of its number has its length; if a message starts, the part has its EQUAL
+//      lanes (a JOIN has one less, and the part grants no less than the JOIN); its job is not closing and had
+//      no packets that broke these rules; and the other path did not report the job as broken, free or over
+//      in the clock before. Otherwise it is called off, and breaks its job if that was in order. A job is
+//      closing from its LEAVE on, until it is free.
+//   6. A chosen packet is settled once: it leaves whole, or is called off whole. Raw packets and probes
+//      leave. Other retransmissions leave unless they are marked as dropped, or differ in length from the sum
+//      that they ask for. Both of these and the answers have separate counters.
+//   7. A retransmission's header is removed from each of its ports before it is settled, once, and from no
+//      other port.
+//   8. No header is read in a clock in which the other path reads headers. The other path's reads in other
+//      clocks have no effect.
 
 module formal_ina_relay (
     input logic clk
@@ -47,13 +49,14 @@ module formal_ina_relay (
   localparam int PLACES     = JOB_COUNT * SLOT_COUNT;
   localparam int TAG_W      = 3 + PLACE_W + INDEX_W;
   localparam int LANE_7_AT  = 7 * 32;   // no EQUAL lane
-  localparam int LANE_15_AT = 15 * 32;  // likewise
+  localparam int LANE_15_AT = 15 * 32;  // no EQUAL lane either
   localparam int SEQUENCE_W = 2;
   localparam logic [1:0] KIND_JOIN   = ina_pkg::KIND_JOIN;
   localparam logic [1:0] KIND_RAW    = ina_pkg::KIND_RAW;
   localparam logic [1:0] KIND_RESEND = ina_pkg::KIND_RESEND;
   localparam logic [1:0] KIND_DOWN   = ina_pkg::KIND_DOWN;
-  // Of a tag. What is here is less than what is in a queue: the tag counts in the lane of the window.
+  // The fields of a tag. The number for "from here" is less than that for "from a queue": the tag counts in
+  // the lane of the window.
   localparam logic [2:0] FROM_HERE  = 3'd2;
   localparam logic [2:0] FROM_ABOVE = 3'd3;
   localparam logic [2:0] FROM_QUEUE = 3'd4;  // and the port
@@ -61,8 +64,8 @@ module formal_ina_relay (
   logic rst;
   formal_reset reset (.clk, .rst);
 
-  // ina_pick. What came from above is of one port, and leaves with this and others; a raw packet has
-  // one; a retransmission any whose oldest ones have the same length.
+  // ina_pick. A packet from above has one port, and leaves with this port and others. A raw packet has one
+  // port. A retransmission has any ports whose oldest retransmissions have the same length.
   (* anyseq *) logic                  s_valid;
   (* anyseq *) logic [1:0]            s_kind;
   (* anyseq *) logic [JOB_W-1:0]      s_job;
@@ -76,8 +79,8 @@ module formal_ina_relay (
   logic                               s_ready;
 
   logic                  s_resends;
-  logic [PORT_COUNT-1:0] resending;      // a port's is taken over, its header not removed
-  logic [PORT_COUNT-1:0] removed;        // it is removed, and not settled
+  logic [PORT_COUNT-1:0] resending;      // a port's retransmission is taken over, and its header not removed
+  logic [PORT_COUNT-1:0] removed;        // the header is removed, and the packet not settled
   logic [PORT_COUNT*4-1:0] oldest_quads; // of each port's oldest retransmission
 
   assign s_resends = s_kind == KIND_RESEND;
@@ -92,7 +95,7 @@ module formal_ina_relay (
     assume (s_kind == KIND_DOWN || s_mask == s_from);
     assume (s_resends || !(s_above || s_probe || s_dropped));
     assume (!(s_probe && s_dropped));
-    // A port's next retransmission is chosen when the one before has been removed.
+    // A port's next retransmission is chosen when the previous one has been removed.
     if (s_valid && s_resends) begin
       assume ((resending & s_mask) == '0);
       for (int p = 0; p < PORT_COUNT; p++)
@@ -100,8 +103,8 @@ module formal_ina_relay (
     end
   end
 
-  // What lies in a place: a packet's length (1 to 12 quads, 3 beats at most), opcode, mark and lanes;
-  // the length and lanes of its part, and the length of the sum from above.
+  // The contents of a place: a packet's length (1 to 12 quads, at most 3 beats), opcode, mark and lanes; the
+  // length and lanes of its part; and the length of the sum from above.
   (* anyconst *) logic [PORT_COUNT*PLACES*4-1:0] lengths;
   (* anyconst *) logic [PORT_COUNT*PLACES*3-1:0] opcodes;
   (* anyconst *) logic [PORT_COUNT*PLACES-1:0]   marks;
@@ -117,8 +120,8 @@ module formal_ina_relay (
     if (length_at == '0 || length_at > 4'd12) length_at = 4'd5;
   endfunction
 
-  // A beat: magic, the lanes in the first, and the tag, which names where it is from; in later beats it
-  // begins with the tag.
+  // A beat: magic, the lanes of the first beat, and the tag, which names the source of the beat; later beats
+  // begin with the tag.
   function automatic logic [BEAT_W-1:0] beat_of(input logic [TAG_W-1:0] tag, input logic [3:0] lanes,
                                                 input logic window);
     beat_of = '0;
@@ -134,7 +137,8 @@ module formal_ina_relay (
     if (tag[INDEX_W-1:0] == '0) beat_of[LANE_7_AT + 31] = window;
   endfunction
 
-  // The RAMs: what was read in the clock before, and stays; but ina_join reads headers too.
+  // The RAMs: the output is the data that was read in the clock before, and stays; but ina_join reads headers
+  // too.
   (* anyseq *) logic     others_read;
   logic                  peek_read;
   logic [PORT_COUNT-1:0] header_read;
@@ -221,7 +225,7 @@ module formal_ina_relay (
     end
   end
 
-  // Jobs: any.
+  // Jobs in any state.
   (* anyseq *) logic [JOB_COUNT-1:0] job_valid;
   (* anyseq *) logic [JOB_COUNT-1:0] job_broken;
   (* anyseq *) logic [JOB_COUNT-1:0] others_over;
@@ -262,7 +266,7 @@ module formal_ina_relay (
       .m_valid, .m_mask, .m_data, .m_kind, .m_job, .m_slot, .m_beat, .m_first, .m_last, .m_quads,
       .m_leave, .busy());
 
-  // The chosen packets that are not settled, the first of which is settled next.
+  // The chosen packets that are not settled; the first of them is settled next.
   localparam int CHOICE_W = 5 + 4 + PLACE_W + PORT_COUNT * (2 + SEQUENCE_W);
   localparam int LIST     = 8;
   logic [CHOICE_W-1:0] list [LIST];
@@ -297,7 +301,7 @@ module formal_ina_relay (
     list_out <= rst ? '0 : list_out + 3'(settles);
   end
 
-  // What the packet is that is settled.
+  // The fields of the packet that is settled.
   logic       port;  // that it comes from
   logic [3:0] quads;
   logic [2:0] opcode;
@@ -307,7 +311,7 @@ module formal_ina_relay (
   logic       is_leave;
   logic       resends;
   logic       answers;
-  logic       differs;  // in length from the sum that it wants
+  logic       differs;  // its length differs from that of the sum that it wants
   logic       alike;
   logic [PORT_COUNT-1:0] others_alike;
   logic [PORT_COUNT-1:0] header_right;
@@ -350,7 +354,7 @@ module formal_ina_relay (
   logic [JOB_W-1:0]     its_job;
   logic [JOB_COUNT-1:0] differed;
   logic [JOB_COUNT-1:0] left;
-  logic [JOB_COUNT-1:0] lost;  // broken, free or over elsewhere, in the clock before
+  logic [JOB_COUNT-1:0] lost;  // broken, free or over on the other path, in the clock before
 
   assign stale = lost[job] || left[job] || differed[job];
   assign called_off = settles && header_valid == '0 && kind == KIND_DOWN;
@@ -368,11 +372,11 @@ module formal_ina_relay (
     end
   end
 
-  // The packet whose beats leave: what was settled in the clock before the first of them.
+  // The packet whose beats leave: the one settled in the clock before its first beat.
   logic                leaves;   // its beats come, from this clock on
   logic                in_packet;
-  logic                ended;    // one did, in the clock before
-  logic [INDEX_W-1:0]  beat;     // that comes next
+  logic                ended;    // a packet ended in the clock before
+  logic [INDEX_W-1:0]  beat;     // the beat that comes next
   logic [1:0]            out_kind;
   logic [PLACE_W-1:0]    out_place;
   logic [PORT_COUNT-1:0] out_mask;
@@ -381,7 +385,7 @@ module formal_ina_relay (
   logic                  out_probe;
   logic                  out_leave;
   logic [TAG_W-1:0]      tag;
-  logic [3:0]            out_left;  // quads, with this beat's
+  logic [3:0]            out_left;  // quads, including this beat's
   logic [3:0]            past_end;  // quads of the beat that are zeros
 
   always_ff @(posedge clk) begin

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ina_resend: what waits comes out in order, and each job's sums wait as long as they should. The
-// proof follows one entry and one job of the solver's choice.
+// ina_resend: retransmissions come out in order, and each job's sums wait as long as they should. The proof
+// follows one entry and one job of the solver's choice.
 //
 //   1. The output obeys the handshake: valid and entry stay until ready.
-//   2. An entry comes out unchanged, after exactly those that were before it, under the number that
-//      it was given; no other gets this number meanwhile.
-//   3. It refuses an entry only if DEPTH are in. Nothing comes out of none; what is in comes out.
-//   4. `pending` names exactly the jobs of those that are in, or have left in the clock before.
-//   5. A job is behind from its first answer on: at least until a packet of it has come that needs
-//      none, or for `LEAST` clocks after its last answer, and then as long as something of it is in.
-//   6. Nothing else puts it behind. It is behind no longer: two clocks after the last of it has
-//      left, and one after a packet has come that needs no answer, or no answer for `MOST` clocks.
-//      Other jobs' packets make no difference.
+//   2. An entry comes out unchanged, after exactly those that were before it, under the number that it was
+//      given. No other entry gets this number in the meantime.
+//   3. It refuses an entry only if DEPTH entries are in. Nothing comes out while it is empty; an entry that
+//      is in comes out.
+//   4. `pending` names exactly the jobs whose entries are in, or have left in the clock before.
+//   5. A job is behind from its first answer on: at least until a packet of it has come that needs no answer,
+//      or for `LEAST` clocks after its last answer, and then as long as an entry of it is in.
+//   6. Nothing else makes it behind. It stops being behind two clocks after its last entry has left, and one
+//      clock after a packet has come that needs no answer, or after `MOST` clocks without an answer. Other
+//      jobs' packets have no effect.
 
 module formal_ina_resend (
     input logic clk
@@ -46,7 +47,7 @@ module formal_ina_resend (
       .clk, .rst, .s_valid, .s_ready, .s_resend, .s_entry, .s_caught_up,
       .m_valid, .m_ready, .m_resend, .m_entry, .pending, .behind);
 
-  // Jobs and slots are those that there are.
+  // Only jobs and slots that exist.
   always_comb begin
     assume (s_resend.job[5:1] == '0);
     assume (s_resend.slot[14:1] == '0);
@@ -71,7 +72,7 @@ module formal_ina_resend (
   logic [ENTRY_W-1:0] number;
   logic [COUNT_W-1:0] before;
   logic [COUNT_W-1:0] inside;
-  logic               waited;  // nothing came out in the clock before, though something was in
+  logic               waited;  // nothing came out in the clock before, although an entry was in
 
   always_ff @(posedge clk) begin
     inside <= rst ? '0 : inside + COUNT_W'(push) - COUNT_W'(pop);
@@ -93,13 +94,13 @@ module formal_ina_resend (
 
   // The followed job.
   (* anyconst *) logic [JOB_W-1:0] job;
-  logic [COUNT_W-1:0] of_job;      // that are in
+  logic [COUNT_W-1:0] of_job;      // its entries that are in
   logic               left;        // one left in the clock before
-  logic               goes_back;   // it has had an answer, and nothing since that needs none
+  logic               goes_back;   // it has had an answer, and since then no packet that needs no answer
   logic [3:0]         since;       // clocks since its last answer
-  logic               over;        // in the clock before: neither, and nothing of it was in
+  logic               over;        // in the clock before: neither, and no entry of it was in
   logic               was_level;   // it was not behind in the clock before
-  logic               was_behind;  // in the clock before, and something of it was in
+  logic               was_behind;  // it was in the clock before, and an entry of it was in
 
   logic push_of_job;
   logic pop_of_job;

@@ -25,20 +25,20 @@ SOLVER_LIMIT_S = 900
 
 
 class Trouble(Exception):
-    """A proof that cannot be run: its message says what and where."""
+    """A proof that cannot be run; the message gives the reason and the file."""
 
 
 @dataclasses.dataclass
 class Proof:
     name: str
-    depths: dict  # of each mode and of "quick", in clocks; None where it is not run
+    depths: dict  # for each mode and for "quick", in clocks; None if it is not run
     sources: list  # names in rtl/, the proved module first
-    constants: dict  # localparams of the sources that get another value, so that the proof is small
+    constants: dict  # localparams of the sources that get another value, to keep the proof small
 
 
 @dataclasses.dataclass
 class Mutant:
-    broken: str  # what, in words
+    broken: str  # the fault in words
     line: int
     old: str
     new: str
@@ -62,7 +62,7 @@ def read_proofs():
 
 
 def read_mutants(proof):
-    """mutants/<proof>.txt: `# what is broken`, then `- ` lines of the module and `+ ` lines instead."""
+    """mutants/<proof>.txt: `# description`, then `- ` lines of the module and the `+ ` lines that replace them."""
     path = HERE / "mutants" / f"{proof.name}.txt"
     mutants = []
     for number, line in enumerate(path.read_text().splitlines(), 1):
@@ -82,13 +82,12 @@ def read_mutants(proof):
 
 
 def source(rtl, name):
-    """The file of a module or package; the CRC's are in a folder of their own."""
+    """The file of a module or package; those of the CRC are in a separate folder."""
     return next((path for path in rtl.rglob(f"{name}.sv")), rtl / f"{name}.sv")
 
 
 def mutated(proof, mutant, rtl):
-    """{source: its text with the fault}. White space does not count; the old text must be in the
-    sources once."""
+    """{source: its text with the fault}. White space does not count. The old text must occur exactly once in the sources."""
     pattern = r"\s+".join(re.escape(word) for word in mutant.old.split())
     texts, found = {}, 0
     for name in proof.sources:
@@ -104,16 +103,16 @@ def mutated(proof, mutant, rtl):
 
 
 def run(command, limit_s, cwd):
-    """Its exit code and all that it printed. The limit is of each of its processes, in seconds of a
-    processor: by the clock, a machine that is busy would prove less."""
+    """The command's exit code and all its output. The limit applies to each of its processes, in seconds of processor time: with
+    a limit by the clock, a busy machine would prove less."""
     done = subprocess.run(["prlimit", f"--cpu={limit_s}", *command], cwd=cwd, text=True, errors="replace",
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     return done.returncode, done.stdout
 
 
 def synthesize(proof, folder, rtl, faulty=None):
-    """Writes the proof's model into folder/model.smt2. Only the proved module sees FORMAL.
-    faulty: texts of sources that replace them."""
+    """Writes the proof's model into folder/model.smt2. Only the proved module is read with FORMAL. faulty: texts that replace
+    those of sources."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     texts = {name: source(rtl, name).read_text() for name in [PACKAGE] + proof.sources}
@@ -135,7 +134,7 @@ def synthesize(proof, folder, rtl, faulty=None):
         "read_verilog -sv -D SYNTHESIS " + " ".join(map(str, plain)),
         "read_verilog -sv -formal -D SYNTHESIS " + " ".join(map(str, [module] + formal)),
         f"prep -top formal_{proof.name} -flatten -nordff",
-        # A name of the module that the harness looks at and that is not there.
+        # The module has no signal of a name that the harness reads.
         "select -assert-none w:* a:hierconn %i",
         "memory_map", "opt -full", "async2sync", "dffunmap", "opt_clean", "write_smt2 -wires model.smt2",
     ]
@@ -148,7 +147,7 @@ def synthesize(proof, folder, rtl, faulty=None):
 
 
 def solve(model, mode, depth):
-    """(good, what the solver said in a few words); good is None where it did not finish."""
+    """(good, the solver's result in a few words); good is None if the solver did not finish."""
     trace = f"{mode}.vcd"
     command = ["yosys-smtbmc", "--noprogress", "--unroll", "-s", "z3", *MODES[mode], "-t", str(depth), "--dump-vcd", trace,
                model.name]
@@ -175,11 +174,11 @@ def line(what, mode, depth, verdict, began):
 
 
 def prove(proof, modes, arguments):
-    """Runs the proof's modes, a list of (mode, depth), one after the other. True if all hold."""
+    """Runs the proof's modes, a list of (mode, depth), one after the other. True if all of them hold."""
     folder = arguments.build / proof.name
     began = time.monotonic()
     try:
-        # A fault that is nowhere in the sources any more would be missed unseen.
+        # A mutant whose text is no longer in the sources would not be noticed otherwise.
         for mutant in read_mutants(proof):
             mutated(proof, mutant, arguments.rtl)
         model = synthesize(proof, folder, arguments.rtl)
@@ -196,7 +195,7 @@ def prove(proof, modes, arguments):
 
 
 def catch(proof, number, mutant, arguments):
-    """True if the proof finds the mutant's fault. What cannot be tried is not caught."""
+    """True if the proof finds the mutant's fault. A mutant that cannot be tried counts as not caught."""
     what = f"{proof.name}.{number}"
     depth = proof.depths["bmc"]
     began = time.monotonic()
@@ -213,7 +212,7 @@ def catch(proof, number, mutant, arguments):
 
 
 def tasks(proofs, arguments):
-    """What is to be done, as functions that return whether it went well."""
+    """The tasks, as functions that return whether they succeeded."""
     for proof, number in proofs:
         if number:
             yield lambda p=proof, n=number, m=read_mutants(proof)[number - 1]: catch(p, n, m, arguments)
@@ -222,7 +221,7 @@ def tasks(proofs, arguments):
             if proof.depths["quick"]:
                 yield lambda p=proof: prove(p, [("bmc", p.depths["quick"])], arguments)
             continue
-        # The module as it is stands beside its mutants: a harness that always fails catches all.
+        # The unchanged module runs next to its mutants: a harness that always fails would catch all of them.
         modes = ["bmc"] if arguments.mutants else MODES
         modes = [(mode, proof.depths[mode]) for mode in modes if proof.depths[mode]]
         yield lambda p=proof, m=modes: prove(p, m, arguments)
@@ -232,7 +231,7 @@ def tasks(proofs, arguments):
 
 
 def choice(proofs, name):
-    """(proof, number of its mutant, or None for the module as it is and whatever the modes say)."""
+    """(proof, number of its mutant, or None for the unchanged module in all modes)."""
     name, dot, number = name.partition(".")
     if name not in proofs:
         raise Trouble(f"{name}: no such proof in proofs.txt; there are {', '.join(proofs)}")

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the fuzzers share. FUZZ_CHECK stays in whatever the build, and ends in a report. */
+/* The parts that the fuzzers share. FUZZ_CHECK is active in every build, and ends in a report. */
 #ifndef INA_FUZZ_H
 #define INA_FUZZ_H
 
@@ -19,8 +19,8 @@
 	} while (0)
 
 /*
- * What goes to stderr goes nowhere, for code that complains as it should. Returns the stderr that
- * was, to be put back. glibc's stderr is a variable.
+ * Discards output to stderr, for code that complains as it should. Returns the old stderr, to be
+ * restored. In glibc, stderr is a variable.
  */
 static inline FILE *fuzz_silence(void)
 {
@@ -34,7 +34,7 @@ static inline FILE *fuzz_silence(void)
 	return saved;
 }
 
-/* What is left of an input; behind its end there are zeros. */
+/* The rest of an input; zeros follow its end. */
 struct fuzz_input {
 	const uint8_t *at;
 	size_t left;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One switch, or several in a fabric with loops, with everything in it but sockets: its parser, its
- * table of addresses, faults, calendar, capture and statistics, with the model beside each, under
- * any frames at any time.
+ * One switch, or several in a fabric with loops, with everything in it except sockets: its parser,
+ * its table of addresses, faults, calendar, capture and statistics, and a model of the aggregator
+ * at each. It gets any frames at any time.
  *
- *   input = faults and fabric (8 bytes), then steps: a byte of time, a byte of what happens, then a
- * frame as traffic.h writes it, or any bytes
+ *   input = faults and fabric (8 bytes), then steps: a byte of time, a byte for the event, then a
+ *   frame as traffic.h writes it, or any bytes
  *
- * Nothing is lost of memory: every frame is back in the pool at the end. The capture can be read
- * back and holds what was counted; the statistics are JSON.
+ * No memory is lost: every frame is back in the pool at the end. The capture can be read back and
+ * holds the frames that were counted; the statistics are JSON.
  */
 #define _GNU_SOURCE /* memfd_create() */
 #include <fcntl.h>
@@ -34,19 +34,19 @@ enum {
 	CAPTURE_BYTES_MAX = 1 << 16, /* small enough to get full */
 	FAULT_BYTES = 8,
 	STEPS_MAX = 300,
-	INTERFACES_MAX = PORTS + 2 * 6, /* of the fabric below */
+	INTERFACES_MAX = PORTS + 2 * 6, /* in the fabric below */
 };
 
 struct totals {
 	struct frame_pool *pool;
 	uint64_t transmitted;
-	struct frame *kept; /* as a host that does not read */
+	struct frame *kept; /* kept like the frames of a host that does not read */
 };
 
 struct frame *__real_frame_new(struct frame_pool *pool);
 struct frame *__wrap_frame_new(struct frame_pool *pool);
 
-/* A frame in use again: all of it may be written. */
+/* A frame is in use again: all of it may be written. */
 struct frame *__wrap_frame_new(struct frame_pool *pool)
 {
 	struct frame *frame = __real_frame_new(pool);
@@ -56,7 +56,7 @@ struct frame *__wrap_frame_new(struct frame_pool *pool)
 	return frame;
 }
 
-/* The sanitizer sees who reads beyond the frame's length, though there is memory. */
+/* The sanitizer notices accesses past the frame's length, although the memory exists. */
 static void fence(struct frame *frame)
 {
 	ASAN_POISON_MEMORY_REGION(frame->bytes + frame->length, FRAME_BYTES_MAX - frame->length);
@@ -86,7 +86,7 @@ static double probability(uint8_t byte)
 	return byte == 255 ? 1 : byte < 128 ? 0 : (byte - 128) / 256.0;
 }
 
-/* Two bytes a side and fault would be more than is needed: both sides share. */
+/* Two bytes for each side and fault would be more than necessary: both sides share them. */
 static void configure(struct options *options, const uint8_t *bytes)
 {
 	struct link_faults faults = {
@@ -113,7 +113,7 @@ static void configure(struct options *options, const uint8_t *bytes)
 	}
 }
 
-/* Reads the capture back: as many records as were counted, each at a port and with a time. */
+/* Reads the capture back: it has as many records as were counted, each with a port and a time. */
 static void check_capture(int fd, const struct capture_totals *totals)
 {
 	char error[PCAP_ERRBUF_SIZE];
@@ -167,7 +167,7 @@ static void check_stats(const struct options *options, const struct fabric *fabr
 	free(text);
 }
 
-/* A frame that came from `port`: unless its source cannot be learned, the fabric knows it now. */
+/* A frame that came from `port`: the fabric knows its source now, unless that cannot be learned. */
 static void check_learned(const struct fabric *fabric, const uint8_t *mac, unsigned port)
 {
 	static const uint8_t nobody[6];

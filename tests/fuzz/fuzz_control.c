@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What comes to libina over TCP: any bytes.
+ * The TCP input of libina: any bytes.
  *
- * The first byte says what is fuzzed. 0: the bootstrap, to which an unknown peer sends the rest
- * while the ranks meet; it cannot prove to be one of them, so they meet, and only a counter has
- * changed. 3: the same where the other ranks connect to each other. 4: the rest is the HELLO of one
- * who can prove to be of the job: it is a rank, or is refused and the ranks meet. Else the control
- * channel of rank 0 (2) or of another rank: the rest is what its links bring, in pieces, with a
- * look at it after each. Before a piece stand a byte that chooses the link, and one that counts its
- * bytes by eights. What is made of that is within its limits.
+ * The first byte selects the code that is fuzzed. 0: the bootstrap; an unknown peer sends the rest
+ * while the ranks meet. It cannot prove that it is one of them, so they meet, and only a counter
+ * changes. 3: the same at the point where the other ranks connect to each other. 4: the rest is the
+ * HELLO of a peer that can prove that it belongs to the job: it is a rank, or it is refused and the
+ * ranks meet. Otherwise the control channel of rank 0 (2) or of another rank: its links receive the
+ * rest, in pieces, and the test looks at the result after each. Before a piece come a byte that
+ * chooses the link, and a byte with its length in units of eight bytes. The results must be within
+ * their limits.
  */
 #include <arpa/inet.h>
 #include <pthread.h>
@@ -43,7 +44,7 @@ static void *meet(void *argument)
 	struct meeting *m = argument;
 	struct ina_endpoint local = {.address = 1, .port = 2};
 
-	/* Nobody has children of two ranks but rank 0, who come to the root: no listener. */
+	/* With two ranks only rank 0 has children, who come to the root: no listener. */
 	ina_acceptor_open(&m->acceptor, -1, &m->settings.job, 5000, m->visitors,
 	                  INA_ACCEPTOR_PLACES);
 	ina_control_init(&m->control, m->settings.options.rank, m->settings.options.ranks);
@@ -52,7 +53,7 @@ static void *meet(void *argument)
 	return NULL;
 }
 
-/* An unknown peer must be there before the ranks have met. */
+/* An unknown peer must come before the ranks have met. */
 static int send_unknown(const struct sockaddr_in *root, const uint8_t *input, size_t size)
 {
 	int fd;
@@ -77,7 +78,7 @@ static int send_unknown(const struct sockaddr_in *root, const uint8_t *input, si
 	return -1;
 }
 
-/* Two ranks that are to meet, at a socket that is there: nobody need call twice. */
+/* Two ranks that are to meet, at a socket that already listens: no rank needs to call twice. */
 static void prepare(struct meeting *meetings)
 {
 	struct ina_failure failure;
@@ -116,8 +117,8 @@ static void fuzz_bootstrap(const uint8_t *input, size_t size)
 	for (int r = 0; r < 2; r++)
 		FUZZ_CHECK(meetings[r].status == INA_OK);
 	FUZZ_CHECK(meetings[0].roster.job_id == meetings[1].roster.job_id);
-	/* How many called rank 0 is not known: others on this machine may take its port for one of
-	 * theirs, and a caller that comes after rank 1 is not counted. */
+	/* The number of callers at rank 0 is unknown: others on this machine may take its port for
+	 * one of theirs, and a caller that comes after rank 1 is not counted. */
 	FUZZ_CHECK(meetings[1].control.unknown_peers == 0);
 	for (int r = 0; r < 2; r++)
 		ina_control_close(&meetings[r].control);
@@ -160,7 +161,8 @@ static void fuzz_hello(const uint8_t *input, size_t size)
 	}
 	pthread_join(threads[0], NULL);
 	FUZZ_CHECK(meetings[0].status == INA_OK);
-	/* Who says that it does not wait is told why it would, and is no unknown peer. */
+	/* A peer that says that it does not wait gets the reason why it would have to, and is no
+	 * unknown peer. */
 	FUZZ_CHECK(meetings[0].control.unknown_peers <= (refused.status != INA_OK));
 	ina_control_close(&meetings[0].control);
 	ina_caller_close(&caller);
@@ -169,7 +171,7 @@ static void fuzz_hello(const uint8_t *input, size_t size)
 static const struct ina_call CALL = {
         .number = 4, .count = 1000, .kind = INA_CALL_ALLREDUCE, .type = INA_FLOAT32, .op = INA_SUM};
 
-/* Everything that looks at what has come. */
+/* All code that reads the frames that have come. */
 static void look(struct ina_control *control, struct ina_fault_agreement *agreement)
 {
 	struct ina_failure none = {INA_OK, ""};
@@ -208,7 +210,7 @@ static void look(struct ina_control *control, struct ina_fault_agreement *agreem
 	}
 }
 
-/* What is said to the other ends is not looked at; but a full socket would be waited for. */
+/* The frames to the other ends are not checked; but the sender would wait for a full socket. */
 static void drain(int end)
 {
 	char bytes[4096];
@@ -288,7 +290,7 @@ static void *connect_mesh(void *argument)
 	return NULL;
 }
 
-/* Ranks 1 and 2 of three; whoever cannot prove it is none of them. */
+/* Ranks 1 and 2 of three; a peer that cannot prove its identity is neither of them. */
 static void fuzz_mesh(const uint8_t *input, size_t size)
 {
 	static struct mesher meshers[2];

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where the ranks of a machine meet, any process of the user may come, with any message and any
- * descriptors. The first byte says what is fuzzed: even, the leader, to whom others come before its
- * ranks do; odd, another rank, whose leader answers anything.
+ * Any process of the user may come to the socket where the ranks of a machine meet, with any
+ * message and any descriptors. The first byte selects the code that is fuzzed. Even: the leader, to
+ * which other callers come before its ranks do. Odd: another rank, whose leader may send any
+ * answer.
  *
- * Those who come are in the socket's queue before anything is taken from it: the leader's call of
- * listen(), and the other rank's of connect(), are wrapped.
+ * The callers are in the socket's queue before anything is taken from it. For this the leader's
+ * call of listen(), and the other rank's of connect(), are wrapped.
  */
 #include <fcntl.h>
 #include <stdalign.h>
@@ -21,26 +22,27 @@
 #include "hostlib/machine/local_socket.h"
 
 enum {
-	FDS_MOST = 253,  /* that the kernel takes in one message: SCM_MAX_FD */
-	LENT_MOST = 600, /* in messages that wait: a user may not have more under way than open */
+	FDS_MOST = 253,  /* the most that the kernel takes in one message: SCM_MAX_FD */
+	LENT_MOST = 600, /* in waiting messages: a user may not have more under way than files
+	                  * open */
 	COMERS_MOST = 40,
 	RANKS_MOST = 5,
 	HANDED_MOST = 129, /* of 64 ranks */
-	NUMBERS = 512,     /* of descriptors that may be open meanwhile */
+	NUMBERS = 512,     /* descriptor numbers that may be open during the test */
 };
 
-/* What one who comes brings. */
+/* it sends something */
 struct comer {
-	bool says; /* anything */
+	bool says; /* it sends any bytes */
 	bool stays;
 	uint32_t index;
-	unsigned bytes; /* of the message; the index is its first four */
+	unsigned bytes; /* of the message; the index is its first four bytes */
 	unsigned fds;
-	int fd; /* -1: gone */
+	int fd; /* -1: it has ended */
 };
 
 static struct ina_control control;
-static int lent[FDS_MOST]; /* one file, that anybody brings */
+static int lent[FDS_MOST]; /* a single file, which all callers send */
 static struct comer comers[COMERS_MOST + RANKS_MOST];
 static unsigned comer_count;
 
@@ -94,7 +96,7 @@ static struct comer next_comer(struct fuzz_input *input)
 	};
 }
 
-/* All that come, the ranks behind the others. */
+/* All callers; the ranks come after the others. */
 static void prepare(struct fuzz_input *input, int ranks)
 {
 	unsigned under_way = 0;
@@ -116,7 +118,8 @@ static void prepare(struct fuzz_input *input, int ranks)
 		                                       .fds = INA_LOCAL_BRINGS};
 }
 
-/* The leader listens: all come. Who says nothing goes, for a leader waits for who does not. */
+/* The leader listens: all callers come. A caller that sends nothing closes, because a leader waits
+ * for one that stays open. */
 int __wrap_listen(int fd, int backlog)
 {
 	struct sockaddr_un name;
@@ -139,7 +142,7 @@ int __wrap_listen(int fd, int backlog)
 	return 0;
 }
 
-/* Another rank reaches its leader, who has answered already: the first of those who come. */
+/* Another rank reaches its leader, which has answered already: the first of the callers. */
 int __wrap_connect(int fd, const struct sockaddr *name, socklen_t size)
 {
 	const int listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
@@ -174,7 +177,7 @@ static void give_back(const int *fds, int count)
 	}
 }
 
-/* The first of those who say that they are this rank, and bring what a rank does. */
+/* The first caller that claims to be this rank and sends what a rank sends. */
 static const struct comer *find_rank(int rank)
 {
 	for (unsigned i = 0; i < comer_count; i++) {
@@ -232,7 +235,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	struct fuzz_input input = {bytes, size};
 	struct ina_local_meeting meeting = {
-	        .job_id = (uint64_t)getpid(), /* others fuzz on this machine too */
+	        .job_id = (uint64_t)getpid(), /* other fuzzers run on this machine too */
 	        .control = &control,
 	        .deadline_ms = ina_now_ms() + 30000,
 	};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The model of the aggregator under any traffic of two ports (traffic.h): no crash, no reading
- * beyond a frame, and what was counted adds up after each frame.
+ * The model of the aggregator under any traffic of two ports (traffic.h): no crash, no read past a
+ * frame, and consistent counters after each frame.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ struct watch {
 	unsigned port;
 };
 
-/* What leaves with a payload of the aggregator's making is a frame that a receiver accepts. */
+/* A frame that leaves with a payload made by the aggregator is one that a receiver accepts. */
 static void check_made(const struct frame *frame)
 {
 	const uint32_t icrc = frame_icrc(frame);
@@ -57,10 +57,11 @@ static void check_counters(const struct ina_counters *c, const struct watch *wat
 	FUZZ_CHECK(c->frames_in == watch->frames_in);
 	uint64_t others = c->duplicates_answered + c->duplicates_old;
 
-	/* Everything that comes out is of one kind. A gap draws a probe, or passes. */
+	/* Every frame that comes out is of one kind. A packet past a gap is replaced by a probe, or
+	 * passes. */
 	FUZZ_CHECK(watch->emitted <= c->frames_passed + gone + others + c->gaps);
 	FUZZ_CHECK(watch->emitted >= c->frames_passed + gone + others);
-	/* What was taken has left, or waits, or was forgotten with its job. */
+	/* Each packet that was taken has left, or waits, or was forgotten with its job. */
 	FUZZ_CHECK(c->packets_taken >= gone);
 	FUZZ_CHECK(c->packets_taken <=
 	           gone + (c->jobs_closed + TRAFFIC_CONTEXTS) * TRAFFIC_PORTS * TRAFFIC_WINDOW);
@@ -94,7 +95,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)
 				aggregator_patience(aggregator);
 			continue;
 		}
-		/* Memory of just this size: the sanitizer sees who reads beyond the end. */
+		/* Memory of exactly this size: the sanitizer notices reads past the end. */
 		uint8_t *exact = malloc(frame.length);
 
 		FUZZ_CHECK(exact);

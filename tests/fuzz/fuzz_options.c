@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The command line of ina-bridge: any arguments. What is accepted is within its limits; all else
- * ends in a message.
+ * The command line of ina-bridge: any arguments. Accepted values are within their limits; all
+ * others end in a message.
  *
- * argp ends the program where it finds fault, so the linker puts functions of ours in its place
- * (--wrap): an error comes back here.
+ * argp ends the program if it finds an error, so the linker replaces functions by those of this
+ * file (--wrap): an error comes back here.
  */
 #include <argp.h>
 #include <setjmp.h>
@@ -24,17 +24,17 @@
 enum {
 	ARGUMENTS_MAX = 48,
 	FIRST_SOCKET_FD = 40, /* to FIRST_SOCKET_FD + SOCKETS - 1: open sockets for --port */
-	SOCKETS = 34,         /* more than there may be ports */
+	SOCKETS = 34,         /* more than the largest number of ports */
 	DELAY_MAX_NS = 1000000000,
 	MESSAGE_BYTES_MAX = 4096,
-	PIECES_MAX = 4096, /* of memory that parsing takes at a time */
+	PIECES_MAX = 4096, /* memory blocks that parsing uses at a time */
 };
 
 static jmp_buf refused;
 
 /*
- * What parsing has allocated, and an error that jumps out of argp leaves behind. The fuzzer has a
- * thread of its own, whose memory this is not.
+ * The memory that parsing has allocated, and that an error leaves behind when it jumps out of argp.
+ * The fuzzer has its own thread, whose memory does not count.
  */
 static _Thread_local struct {
 	void *pieces[PIECES_MAX];
@@ -64,7 +64,7 @@ error_t __wrap_argp_parse(const struct argp *argp, int argc, char **argv, unsign
 	return 0;
 }
 
-/* The message is made, so that its arguments are looked at. */
+/* The message is formatted, so that its arguments are read. */
 static _Noreturn void refuse(const char *format, va_list list)
 {
 	char text[MESSAGE_BYTES_MAX];
@@ -171,7 +171,7 @@ static void check_accepted(const struct options *options)
 /* Arguments are separated by newlines. */
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)
 {
-	/* Not on the stack: it must be whole after a jump back. */
+	/* Not on the stack: it must be valid after a jump back. */
 	static struct options options;
 	static char program[] = "ina-bridge";
 	static char *text;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The description of a fabric, as a file and as numbers: whatever it is, it is refused with one
- * line, or every host has a way to every other, on which nothing goes round.
+ * The description of a fabric, as a file and as numbers. Either it is refused with one line, or
+ * every host has a path to every other host, and no path has a loop.
  *
- *   input = a byte: its lowest bit says whether what follows is a file, or the option's own text
+ *   input = a byte, whose lowest bit says whether a file follows or the option's own text
  */
 #define _GNU_SOURCE /* memfd_create() */
 #include <stdio.h>
@@ -39,7 +39,7 @@ static void check_cables(const struct topology *topology)
 	}
 }
 
-/* By the last of several ways. */
+/* Takes the last of several paths. */
 static void walk(const struct topology_routes *routes, unsigned at, unsigned host)
 {
 	const struct topology *topology = routes->topology;
@@ -93,7 +93,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)
 	} else {
 		memcpy(text, input + 1, size - 1);
 		if (!strchr(text, ':') || strchr(text, '/'))
-			return 0; /* no file of the machine */
+			return 0; /* no file of this machine */
 	}
 	struct topology *topology = topology_open(text, error);
 

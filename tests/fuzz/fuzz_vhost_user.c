@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A guest's network device, told anything by the guest's driver: messages of the protocol in any
- * order, with any content; rings that say anything; frames both ways between.
+ * A guest's network device, with any input from the guest's driver: messages of the protocol in any
+ * order, with any content; rings with any content; and frames in both directions in between.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -83,7 +83,7 @@ static void put(struct fuzz_input *input, struct front_end *front, struct frame_
 	frame_drop(frame);
 }
 
-/* False: the guest has gone. */
+/* False: the guest has ended. */
 static bool step(struct fuzz_input *input, struct front_end *front, struct frame_pool *pool)
 {
 	switch ((enum operation)(fuzz_byte(input) % OPERATIONS)) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A ring in a guest's memory, wherever the guest says that it is and whatever stands there: no
- * access but to that memory, which is of just the size that the sanitizer is told.
+ * A ring in a guest's memory, at any address that the guest gives, with any contents. The device
+ * may only access that memory, whose exact size the sanitizer knows.
  */
 #include <linux/virtio_net.h>
 #include <stdbool.h>

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// replay_ina_top FILE-OR-DIRECTORY...: the inputs of fuzz_model through ina_top, beside the model:
-// the same frames on the same ports, the same counters, and the RTL comes to rest after each frame.
+// replay_ina_top FILE-OR-DIRECTORY...: runs the inputs of fuzz_model through ina_top, together with
+// the model. The same frames leave on the same ports, the counters are equal, and the RTL comes to
+// rest after each frame.
 //
-// A broken job ends when each of its flows has sent its LEAVE, and what a flow has sent behind that
-// goes with it. How much of that is out by then is a matter of turns in the RTL, while the model
-// goes port by port. No host sends anything behind its LEAVE; an input in which one does ends
-// there.
+// A broken job ends when each of its flows has sent its LEAVE, and packets that a flow has sent
+// after its LEAVE are forgotten with the job. How many of these have left by then depends on the
+// RTL's turns, while the model goes port by port. No host sends anything after its LEAVE; an input
+// in which one does ends there.
 
 #include "aggregator_rtl.hpp"
 
@@ -30,7 +31,7 @@ namespace
 {
 
 constexpr unsigned PORTS = INA_PORT_COUNT;
-constexpr uint64_t CLOCKS_MOST = 20000; // after which a pipeline is stuck
+constexpr uint64_t CLOCKS_MOST = 20000; // after this time a pipeline is stuck
 
 // Its place in model/counters.h.
 constexpr unsigned ANSWERS_DROPPED = 19;
@@ -69,7 +70,7 @@ class Replay
 	Replay(const Replay &) = delete;
 	Replay &operator=(const Replay &) = delete;
 
-	/// Returns how many frames that were; adds up what was counted.
+	/// Returns the number of frames; adds to the counters.
 	uint64_t run(uint64_t *totals)
 	{
 		frame next;
@@ -146,7 +147,7 @@ class Replay
 			out.clear();
 	}
 
-	/// Does the model send something of a flow behind its LEAVE?
+	/// Does the model send a packet of a flow after its LEAVE?
 	bool goes_on_behind_leave(unsigned p) const
 	{
 		for (size_t i = 0; i + 1 < expected[p].size(); i++) {
@@ -162,8 +163,8 @@ class Replay
 		return false;
 	}
 
-	/// A frame that passes unchanged goes another way than those that a breaking job gives
-	/// free, and may overtake them.
+	/// A frame that passes unchanged takes another way than packets that a breaking job
+	/// releases, and may overtake them.
 	void compare_port(unsigned p, const Bytes &own)
 	{
 		std::vector<Bytes> want = expected[p], got;
@@ -173,7 +174,7 @@ class Replay
 			got.push_back(out.frame);
 		std::stable_partition(want.begin(), want.end(), is_own);
 		std::stable_partition(got.begin(), got.end(), is_own);
-		if (own.empty()) { // several jobs may have expired at once: in any order
+		if (own.empty()) { // several jobs may have expired at the same time: in any order
 			std::sort(want.begin(), want.end());
 			std::sort(got.begin(), got.end());
 		}
@@ -207,7 +208,7 @@ class Replay
 	}
 };
 
-/// The files behind a name, in an order that is the same each time.
+/// The files in a folder, in an order that is the same each time.
 std::vector<std::string> files_of(const std::string &path)
 {
 	namespace fs = std::filesystem;
@@ -242,9 +243,9 @@ int main(int argc, char **argv)
 			inputs++;
 		}
 	CHECK(inputs > 0, "usage: replay_ina_top FILE-OR-DIRECTORY...");
-	/* A corpus has something of everything. */
+	/* A corpus makes each counter move, */
 	for (unsigned i = 0; i < INA_COUNTER_COUNT && inputs > 1; i++) {
-		/* Frame by frame, no answer waits for its turn. */
+		/* except this one: the frames come one by one, so no answer waits for its turn. */
 		if (i == ANSWERS_DROPPED)
 			continue;
 		CHECK(totals[i] > 0, "no input moves %s", counter_names[i]);

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# run.sh seeds BUILD              what fuzzing starts from, into BUILD/fuzz/seeds.
-# run.sh test NAME RUNS BUILD     that fuzzer, RUNS inputs from a fixed seed: the same each time.
-#                                 What it keeps is in BUILD/fuzz/test/NAME.
-# run.sh explore SECONDS BUILD    each fuzzer for so long, from where the last exploration ended;
-#                                 what it keeps is in BUILD/fuzz/explored. Then all of it through
-#                                 the RTL.
+# run.sh seeds BUILD              writes the inputs from which fuzzing starts into BUILD/fuzz/seeds.
+# run.sh test NAME RUNS BUILD     runs that fuzzer on RUNS inputs from a fixed seed, the same each time.
+#                                 The inputs that it keeps are in BUILD/fuzz/test/NAME.
+# run.sh explore SECONDS BUILD    runs each fuzzer for SECONDS, from the end of the last exploration.
+#                                 The inputs that it keeps are in BUILD/fuzz/explored. Then runs all
+#                                 of them through the RTL.
 # An input that fails is left in BUILD/fuzz, and `BUILD/fuzz_NAME FILE` runs it alone.
 set -euo pipefail
 
@@ -17,7 +17,7 @@ fail() {
 	exit 1
 }
 
-# fuzz NAME BUILD CORPUS OPTION...: runs it, says in one line what came of it.
+# fuzz NAME BUILD CORPUS OPTION...: runs it, and reports the result in one line.
 fuzz() {
 	local name=$1 build=$2 corpus=$3 log runs coverage
 	shift 3
@@ -49,7 +49,7 @@ test)
 	[ $# -eq 4 ] || fail "usage: run.sh test NAME RUNS BUILD"
 	rm -rf "$4/fuzz/test/$2"
 	mkdir -p "$4/fuzz/test"
-	# What comparisons suggest as new inputs depends on addresses, and so differs from run to run.
+	# The new inputs that comparisons suggest depend on addresses, and so differ from run to run.
 	fuzz "$2" "$4" "$4/fuzz/test/$2" -seed=1 -runs="$3" -use_cmp=0
 	;;
 explore)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * seeds DIRECTORY: the inputs that fuzzing starts from, in a folder of DIRECTORY for each fuzzer:
- * a job's whole life, each deviation of docs/protocol.md once, command lines, frames as they are
- * on the wire, and what a guest's driver says and does.
+ * seeds DIRECTORY: writes the inputs from which fuzzing starts, in a folder of DIRECTORY for each
+ * fuzzer: a job's whole life, each deviation of docs/protocol.md once, command lines, frames as
+ * they are on the wire, and the messages and rings of a guest's driver.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -19,7 +19,7 @@ struct seed {
 	size_t length;
 	uint8_t bytes[TRAFFIC_INPUT_MAX];
 	unsigned entries;
-	size_t starts[TRAFFIC_ENTRIES_MAX + 1]; /* of the entries, and the end of the last */
+	size_t starts[TRAFFIC_ENTRIES_MAX + 1]; /* of the entries, and the end of the last one */
 };
 
 static void die(const char *what, const char *path)
@@ -34,7 +34,7 @@ static void add(struct seed *seed, unsigned byte)
 		seed->bytes[seed->length++] = (uint8_t)byte;
 }
 
-/* One entry of traffic.h, and `count` bytes behind it. */
+/* One entry of traffic.h, followed by `count` bytes. */
 static void entry(struct seed *seed, enum traffic_what what, unsigned port, unsigned job,
                   unsigned amount, unsigned count, ...)
 {
@@ -57,7 +57,8 @@ static void age(struct seed *seed)
 	entry(seed, TRAFFIC_TAGGED, 0, 0, 3, 0);
 }
 
-/* A packet of both ranks; the first of them brings the message's shape, if it starts one. */
+/* A packet of both ranks; if it starts a message, the first rank's entry has the message's
+ * shape. */
 static void both(struct seed *seed, unsigned job, bool starts, unsigned shape_0, unsigned shape_1)
 {
 	entry(seed, TRAFFIC_NEXT, 0, job, 0, starts ? 2 : 0, shape_0, shape_1);
@@ -114,7 +115,7 @@ static void interleaved(struct seed *seed)
 	join(seed, 3);
 }
 
-/* One rank late and the other asking again, gaps, retransmissions of every age. */
+/* One rank is late and the other one retransmits; gaps; retransmissions of every age. */
 static void unordered(struct seed *seed)
 {
 	join(seed, 0);
@@ -129,7 +130,8 @@ static void unordered(struct seed *seed)
 	}
 }
 
-/* Jobs whose hosts die: alone, with a packet that waits, in mid-message; then a new one. */
+/* Jobs whose hosts die: alone, with a packet that waits, in the middle of a message; then a new
+ * job. */
 static void silent(struct seed *seed)
 {
 	entry(seed, TRAFFIC_NEXT, 0, 1, 0, 2, 0, 0);
@@ -184,7 +186,7 @@ static void other_lengths(struct seed *seed)
 	leave(seed, 0);
 }
 
-/* Every byte of the headers wrong once, with a right iCRC and with the old one. */
+/* Every byte of the headers is wrong once, with a right iCRC and with the old one. */
 static void spoiled(struct seed *seed, enum traffic_what what, unsigned first, unsigned last)
 {
 	join(seed, 0);
@@ -200,7 +202,7 @@ static void spoiled(struct seed *seed, enum traffic_what what, unsigned first, u
 static void resized(struct seed *seed)
 {
 	join(seed, 0);
-	entry(seed, TRAFFIC_RESIZED, 0, 0, 0, 3, 0x09, 0x01, 0); /* of a message of two packets */
+	entry(seed, TRAFFIC_RESIZED, 0, 0, 0, 3, 0x09, 0x01, 0); /* in a message of two packets */
 	for (unsigned i = 1; i < 48; i++)
 		entry(seed, TRAFFIC_RESIZED, i & 1, 0, i & 1, 1, i * 5);
 	both(seed, 0, false, 0, 0);
@@ -209,11 +211,11 @@ static void resized(struct seed *seed)
 	entry(seed, TRAFFIC_TAGGED, 1, 0, 0, 1, 7);
 }
 
-/* A packet that ends after each of its bytes, but for the first ten. */
+/* A packet cut after each of its bytes, except the first ten. */
 static void every_length(struct seed *seed)
 {
 	join(seed, 0);
-	entry(seed, TRAFFIC_RESIZED, 0, 0, 0, 3, 2 << 2, 0x01, 0); /* of 80 bytes of payload */
+	entry(seed, TRAFFIC_RESIZED, 0, 0, 0, 3, 2 << 2, 0x01, 0); /* with 80 bytes of payload */
 	for (unsigned cut = 1; cut < 128; cut++)
 		entry(seed, TRAFFIC_RESIZED, cut & 1, 0, 0, 1, cut);
 }
@@ -230,7 +232,7 @@ static void too_large(struct seed *seed)
 	leave(seed, 0);
 }
 
-/* A whole frame on port 1, byte by byte, that no entry makes. */
+/* A whole frame on port 1, byte by byte, that no other entry can make. */
 static void raw(struct seed *seed, unsigned rank, uint8_t opcode, uint8_t tos)
 {
 	static const uint8_t payload[64] = {0x49, 0x4E, 1, 1};
@@ -254,7 +256,7 @@ static void raw(struct seed *seed, unsigned rank, uint8_t opcode, uint8_t tos)
 	seed->starts[seed->entries] = seed->length;
 }
 
-/* A port that asks for all contexts, and again when one of them is not its own alone. */
+/* A port that asks for all contexts, and again when another port has joined one of them. */
 static void crowd(struct seed *seed)
 {
 	entry(seed, TRAFFIC_NEXT, 0, 0, 0, 2, 0, 0);
@@ -265,7 +267,7 @@ static void crowd(struct seed *seed)
 	message(seed, 0, 1, 1, 0x01);
 }
 
-/* Rank 0's next packet comes by the other port. */
+/* Rank 0's next packet comes at the other port. */
 static void elsewhere(struct seed *seed)
 {
 	join(seed, 0);
@@ -283,7 +285,8 @@ static void write_file(const char *directory, const char *name, const void *byte
 		die("write", path);
 }
 
-/* The same traffic for the switch: faults in front, and now and then a while of waiting. */
+/* The same traffic for the switch: with faults before it, and sometimes some time between
+ * frames. */
 static void write_bridge(const char *directory, const char *name, const struct seed *model)
 {
 	static const uint8_t faults[3][8] = {{0}, {0, 0, 0, 0, 140}, {140, 140, 140, 132, 0, 1, 7}};
@@ -368,7 +371,7 @@ static void write_options(const char *directory)
 		snprintf(name, sizeof(name), "seed.%u", i);
 		write_file(directory, name, lines[i], strlen(lines[i]));
 	}
-	/* As many ports as there may be, and one too many. */
+	/* As many ports as are allowed, and one too many. */
 	for (int fd = 40; fd < 73; fd++) {
 		length += (size_t)snprintf(many + length, sizeof(many) - length, "%s--port=fd=%d",
 		                           length ? "\n" : "", fd);
@@ -403,7 +406,8 @@ static void write_topologies(const char *directory)
 	}
 }
 
-/* Each kind of frame, to rank 0 and to another rank; and what unknown peers send where ranks meet.
+/* Each kind of frame, to rank 0 and to another rank; and the bytes of unknown peers where ranks
+ * meet.
  */
 static void write_control(const char *directory)
 {
@@ -459,7 +463,8 @@ static void write_control(const char *directory)
 			snprintf(name, sizeof(name), "seed.%u.%d", type, role);
 			write_file(directory, name, bytes, sizeof(bytes));
 		}
-		/* At the bootstrap, in the mesh, and as who can prove to be of the job. */
+		/* At the bootstrap, in the mesh, and as a peer that can prove that it belongs to
+		 * the job. */
 		for (int role = 0; role <= 4; role += role == 0 ? 3 : 1) {
 			bytes[2] = (uint8_t)role;
 			snprintf(name, sizeof(name), "seed.%u.%d", type, role);
@@ -470,15 +475,15 @@ static void write_control(const char *directory)
 }
 
 /*
- * A ring of 8 places whose driver sends 16 bytes, and one that receives (fuzz_virtqueue.c: place,
- * write the descriptor, what is available and the index, take or fill).
+ * A ring of 8 places whose driver sends 16 bytes, and one that receives (fuzz_virtqueue.c: place
+ * the ring, write the descriptor, the available entry and the index, take or fill).
  */
 static void write_virtqueue(const char *directory)
 {
 	static const uint8_t place[] = {0, 3, 0, 0, 0, 1, 0, 2, 0, 0};
 	static const uint8_t available[] = {1, 2, 1, 4, 1, 0, 0, 0};
 
-	for (uint8_t flags = 0; flags <= 2; flags += 2) { /* 2: to be written to */
+	for (uint8_t flags = 0; flags <= 2; flags += 2) { /* 2: to be written by the device */
 		const uint8_t descriptor[] = {1, 0, 0,  16, 0, 0x18, 0,     0, 0, 0,
 		                              0, 0, 64, 0,  0, 0,    flags, 0, 0, 0};
 		const uint8_t use[] = {flags ? 3 : 2, 20, 0, 4, flags ? 3 : 2, 20, 0};
@@ -497,7 +502,7 @@ static void write_virtqueue(const char *directory)
 	}
 }
 
-/* What a driver says and does, a byte an operation (fuzz_vhost_user.c). */
+/* The messages and actions of a driver, one byte for each operation (fuzz_vhost_user.c). */
 static void write_vhost_user(const char *directory)
 {
 	static const uint8_t good[] = {8, 4, 1, 0, 72, 0, 6, 4, 0, 2, 0, 8, 7, 46, 0};
@@ -514,7 +519,7 @@ static void write_vhost_user(const char *directory)
 	write_file(directory, "seed.questions", questions, sizeof(questions));
 }
 
-/* Who comes to a leader of three ranks, and what a leader answers (fuzz_local_socket.c). */
+/* The callers of a leader of three ranks, and a leader's answers (fuzz_local_socket.c). */
 static void write_local_socket(const char *directory)
 {
 	static const uint8_t alone[] = {0, 1};

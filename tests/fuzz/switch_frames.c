@@ -49,7 +49,7 @@ unsigned switch_frames_frame(struct switch_frames *frames, uint8_t *bytes, unsig
 {
 	struct frame frame = {0};
 
-	do { /* the switch has a clock of its own */
+	do { /* the switch has its own clock */
 		if (!traffic_next(&frames->traffic, &frame, port))
 			return 0;
 	} while (frame.length == 0);

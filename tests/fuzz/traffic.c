@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A message's bytes follow from its job, rank, number and shape; a frame's from its message. */
+/* The bytes of a message follow from its job, rank, number and shape; those of a frame follow from
+ * its message. */
 #include "traffic.h"
 
 #include <assert.h>
@@ -20,7 +21,7 @@ static enum traffic_what what_of(uint8_t control)
 	return (enum traffic_what)(control >> 3 & 7);
 }
 
-/* Entries that are no frames. */
+/* Entries that make no frame. */
 static bool is_end_of_time(uint8_t control)
 {
 	return what_of(control) == TRAFFIC_TAGGED && control >> 6 == 3;
@@ -66,11 +67,11 @@ static unsigned min(unsigned a, unsigned b)
 	return a < b ? a : b;
 }
 
-/* What a message is, as its shape and number say. */
+/* The properties of a message, from its shape and number. */
 struct plan {
 	struct ina_wire_header header;
 	unsigned packets;
-	unsigned packet_bytes; /* of all but the last, which may be shorter */
+	unsigned packet_bytes; /* of all packets but the last one, which may be shorter */
 	unsigned bytes;
 };
 
@@ -92,7 +93,7 @@ static struct plan plan_of(const struct traffic_job *job, unsigned job_number, u
 	};
 	bool leaves = shape[0] >> 5 == 7;
 
-	if (number == 0) { /* the JOIN; 0 is a right one */
+	if (number == 0) { /* the JOIN; 0 gives a valid one */
 		plan.header.type = INA_WIRE_JOIN;
 		plan.header.exponent = (shape[0] & 0xF) - TRAFFIC_WINDOW;
 		plan.header.rank_count = (uint16_t)(TRAFFIC_PORTS - (shape[1] & 3));
@@ -104,7 +105,7 @@ static struct plan plan_of(const struct traffic_job *job, unsigned job_number, u
 		plan.header.operation = 1 + (shape[1] >> 2 & 3) % 3;
 		plan.packets = 1 + (shape[0] & 3);
 		plan.packet_bytes = packet_bytes[shape[0] >> 2 & 7];
-		/* The last packet has up to 15 quads less than it could have. */
+		/* The last packet has up to 15 quads less than a full one. */
 		unsigned spare = 16 * min(shape[1] >> 4, plan.packet_bytes / 16 - 3);
 		plan.bytes = plan.packets * plan.packet_bytes - spare;
 		plan.header.length_bytes =
@@ -115,7 +116,7 @@ static struct plan plan_of(const struct traffic_job *job, unsigned job_number, u
 	return plan;
 }
 
-/* Elements that float32 and int32 both have use for: all bits, zeros, extremes, small numbers. */
+/* Elements that suit both float32 and int32: all bits, zeros, extremes, small numbers. */
 static uint32_t element_of(unsigned job, unsigned port, unsigned number, unsigned index)
 {
 	static const uint32_t special[8] = {0,          0x80000000, 0x7F800000, 0x7FC00001,
@@ -156,7 +157,7 @@ static void make_frame(struct frame *frame, const struct traffic_job *job, unsig
 	                  });
 }
 
-/* The packet at the rank's place. Reads the shape of a message that neither rank has come to. */
+/* The packet at the rank's position. Reads the shape of a message that neither rank has reached. */
 static void make_current(struct traffic *traffic, struct frame *frame, unsigned job_number,
                          unsigned port)
 {
@@ -172,7 +173,7 @@ static void make_current(struct traffic *traffic, struct frame *frame, unsigned 
 	           job->at[port].ordinal);
 }
 
-/* The rank's place moves on. A job that has sent all its messages repeats the last one. */
+/* Advances the rank's position. A job that has sent all its messages repeats the last one. */
 static void advance(struct traffic_job *job, unsigned job_number, unsigned port)
 {
 	struct plan plan = plan_of(job, job_number, job->at[port].message);
@@ -185,7 +186,7 @@ static void advance(struct traffic_job *job, unsigned job_number, unsigned port)
 		job->at[port].message++;
 }
 
-/* The packet `back` before the rank's place, or its first. */
+/* The packet that is `back` before the rank's position, or its first one. */
 static void make_earlier(struct traffic *traffic, struct frame *frame, unsigned job_number,
                          unsigned port, unsigned back)
 {
@@ -207,11 +208,11 @@ static void make_earlier(struct traffic *traffic, struct frame *frame, unsigned 
 		}
 		start += packets;
 	}
-	/* Only where the last message was repeated. */
+	/* Only if the last message was repeated. */
 	make_current(traffic, frame, job_number, port);
 }
 
-/* The current packet with a PSN further on. */
+/* The current packet with a later PSN. */
 static void make_ahead(struct traffic *traffic, struct frame *frame, unsigned job, unsigned port,
                        unsigned left_out)
 {
@@ -223,7 +224,7 @@ static void make_ahead(struct traffic *traffic, struct frame *frame, unsigned jo
 	*ordinal = here;
 }
 
-/* Places 0 to 191 are bytes from the start, the others bytes from the end: iCRC and trailer. */
+/* Places 0 to 191 count from the start, the others from the end: iCRC and trailer. */
 static void patch(struct traffic *traffic, struct frame *frame, unsigned count)
 {
 	for (unsigned i = 0; i <= count; i++) {
@@ -242,7 +243,7 @@ static bool has_headers(const struct frame *frame)
 	return frame->length >= ROCE_HEADERS_BYTES + 4;
 }
 
-/* Shorter for bytes under 128, else longer; amount 1: with lengths and iCRC to match. */
+/* Shortens for bytes below 128, otherwise lengthens; amount 1: with lengths and iCRC to match. */
 static void resize(struct frame *frame, unsigned amount, uint8_t by)
 {
 	if (by < 128) {

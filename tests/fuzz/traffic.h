@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A language of few bytes for traffic: a fuzzer's input is a list of entries, each of which makes
- * one frame on one port. Most entries mean "the next packet of that connection", with right
- * headers and a right iCRC, so that a fuzzer gets past the checks and into the join; others spoil
- * such a packet before or after its iCRC is made, or are any bytes at all. Every input means
- * something, and the same frames each time.
+ * A compact language for traffic. A fuzzer's input is a list of entries, each of which makes one
+ * frame on one port. Most entries mean "the next packet of that connection", with right headers and
+ * a right iCRC, so that a fuzzer gets past the checks and into the join. Others damage such a
+ * packet before or after its iCRC is made, or are any bytes. Every input is valid, and gives the
+ * same frames each time.
  *
  *   entry    = control, arguments
- *   control  = bit 0: port; bits 1-2: job; bits 3-5: what (enum traffic_what); bits 6-7: amount
+ *   control  = bit 0: port; bits 1-2: job; bits 3-5: kind (enum traffic_what); bits 6-7: amount
  *
- * The two ranks of a job send the same messages: whoever comes first to a new one reads its shape
- * (two bytes) from the input, the other follows.
+ * The two ranks of a job send the same messages: the rank that comes first to a new one reads its
+ * shape (two bytes) from the input, and the other one follows.
  */
 #ifndef INA_FUZZ_TRAFFIC_H
 #define INA_FUZZ_TRAFFIC_H
@@ -25,24 +25,25 @@
 enum {
 	TRAFFIC_PORTS = 2,
 	TRAFFIC_JOBS = 4,     /* more than contexts, so that some are refused */
-	TRAFFIC_CONTEXTS = 2, /* those of the aggregator */
+	TRAFFIC_CONTEXTS = 2, /* contexts of the aggregator */
 	TRAFFIC_WINDOW = 8,
-	TRAFFIC_MEMORY = 12, /* short of two windows */
+	TRAFFIC_MEMORY = 12, /* less than two windows */
 	TRAFFIC_GRAIN = 2,
 	TRAFFIC_MESSAGES_MAX = 64, /* of a job */
 	TRAFFIC_PACKETS_MAX = 4,   /* of a message */
 	TRAFFIC_ENTRIES_MAX = 400, /* frames of one input */
-	TRAFFIC_INPUT_MAX = 2048,  /* bytes of an input: more would be slow, not deeper */
+	TRAFFIC_INPUT_MAX = 2048,  /* bytes of an input: more would be slower, but not deeper */
 };
 
 enum traffic_what {
 	TRAFFIC_NEXT,    /* the connection's next packet */
-	TRAFFIC_REPEAT,  /* one from before: 1 byte, how many before; with amount 1 and 2 a quad */
+	TRAFFIC_REPEAT,  /* an earlier packet: 1 byte, how many before; with amount 1 and 2 a
+	                  * quad */
 	                 /* shorter and longer, with 3 of another job if it is a JOIN */
-	TRAFFIC_AHEAD,   /* one past a gap: 1 byte, how many packets are left out */
-	TRAFFIC_SPOILED, /* 1 byte a patch: place, then 1 byte xor; then sealed: a right iCRC */
-	TRAFFIC_DAMAGED, /* likewise, but after the seal */
-	TRAFFIC_RESIZED, /* 1 byte: cut off so much, or extended; by amount sealed or not */
+	TRAFFIC_AHEAD,   /* a packet past a gap: 1 byte, how many packets are left out */
+	TRAFFIC_SPOILED, /* 1 byte for a patch: place, then 1 byte xor; then a right iCRC */
+	TRAFFIC_DAMAGED, /* the same, but after the iCRC */
+	TRAFFIC_RESIZED, /* 1 byte: bytes to cut off or to add; by amount with a new iCRC or not */
 	TRAFFIC_TAGGED,  /* a VLAN tag between MAC addresses and EtherType: 1 byte, its low bits; */
 	                 /* with amount 3 no frame, but the end of a time-to-live, or on port 1 */
 	                 /* of a quiet time */
@@ -50,8 +51,8 @@ enum traffic_what {
 };
 
 /*
- * The aggregator that this traffic is for; the RTL's bench is built with the same numbers. It has a
- * quiet time if the input's first entry is the end of one.
+ * The aggregator for this traffic; the RTL's bench is built with the same numbers. If the input's
+ * first entry is the end of a quiet time, it has a quiet time.
  */
 struct aggregator_config traffic_aggregator_config(const uint8_t *input, size_t length);
 
@@ -62,7 +63,8 @@ struct traffic_message {
 struct traffic_job {
 	struct traffic_message messages[TRAFFIC_MESSAGES_MAX];
 	unsigned message_count;
-	/* Each rank's place: the next packet, its PSN counted from the JOIN's, and its message. */
+	/* Each rank's position: the next packet, its PSN counted from the JOIN's, and its
+	 * message. */
 	struct {
 		unsigned message;
 		unsigned packet;
@@ -80,16 +82,16 @@ struct traffic {
 void traffic_start(struct traffic *traffic, const uint8_t *input, size_t length);
 
 /*
- * The next frame: 1 to FRAME_BYTES_MAX bytes, and its port; or with a length of 0 the end of a
- * time-to-live (port 0) or of a quiet time (port 1). False at the end of the input, or after
- * TRAFFIC_ENTRIES_MAX entries.
+ * The next frame: 1 to FRAME_BYTES_MAX bytes, and its port. A length of 0 means the end of a
+ * time-to-live (port 0) or of a quiet time (port 1). Returns false at the end of the input, or
+ * after TRAFFIC_ENTRIES_MAX entries.
  */
 bool traffic_next(struct traffic *traffic, struct frame *frame, unsigned *port);
 
-/* The next byte of the input, for what else is in it; 0 behind its end. */
+/* The next byte of the input, for other uses; 0 after its end. */
 uint8_t traffic_take(struct traffic *traffic);
 
-/* The control byte of an entry, for who writes inputs. */
+/* The control byte of an entry, for code that writes inputs. */
 uint8_t traffic_control(enum traffic_what what, unsigned port, unsigned job, unsigned amount);
 
 #endif

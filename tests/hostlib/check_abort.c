@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A thread that goes on by itself, and one that puts an end to it. To be run on every rank, 3 at
- * least, in virtual time:
+ * A library thread that makes progress, and a thread that aborts. To be run on every rank, at least
+ * 3, in virtual time:
  *
  *	check_abort MODE...
  *
@@ -9,7 +9,7 @@
  *	float64  the same in a call among the hosts
  *	outside  rank 1 has a thread of the library, is outside of it, and aborts; the others wait
  *	close    the same, while the others are in ina_close()
- *	alone    a request is done while its program sleeps, and so are many of several threads
+ *	alone    a request completes while its program sleeps, and so do many of several threads
  *
  * Exits with 0 if every rank got INA_ERR_ABORTED soon, with a text that names rank 1.
  */
@@ -27,7 +27,7 @@
 #define COUNT   (1u << 17)
 #define ABORT_S 1
 #define LATE_S  4
-#define SOON_S  1.5 /* after that: a look each second */
+#define SOON_S  1.5 /* after that, ranks look once a second */
 #define THREADS 4
 
 static double send[COUNT];
@@ -74,7 +74,7 @@ static enum ina_status call(void)
 	return ina_allreduce(comm, send, recv, COUNT, INA_FLOAT32, INA_SUM);
 }
 
-/* Of the modes that end in an error. */
+/* For the modes that end in an error. */
 static int check_end(void)
 {
 	double start_s = now_s();
@@ -105,7 +105,8 @@ static int check_end(void)
 	return failed;
 }
 
-/* Each waits for one request after the other, all for the same ones at once. */
+/* Each thread waits for one request after the other; all threads wait for the same request at the
+ * same time. */
 static void *wait_for_all(void *context)
 {
 	ina_request **requests = context;
@@ -151,7 +152,7 @@ static int check_alone(void)
 	return failed | (ina_close(comm) != INA_OK);
 }
 
-/* One mode, in a process of its own. */
+/* One mode, in a separate process. */
 static int run_mode(int number, int ranks)
 {
 	struct ina_options options;

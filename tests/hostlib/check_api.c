@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The whole of ina.h on real hosts. To be run on every rank:
+ * All functions of ina.h on real hosts. To be run on every rank:
  *
  *	check_api [auto|ina|ring]
  *
@@ -13,7 +13,7 @@
 #include "ina.h"
 
 #define LARGE     300007u /* many messages, the last one odd */
-#define COPIED    16384u  /* 64 KiB: what is longer is registered */
+#define COPIED    16384u  /* 64 KiB: longer buffers are registered */
 #define FAILED(c) failed(__LINE__, c)
 #define CHECK(e)                                                                                   \
 	do {                                                                                       \
@@ -56,7 +56,8 @@ static int is_sum(const int32_t *data, size_t count, int ranks)
 	return 1;
 }
 
-/* Counts round every edge of messages, chunks and padding; nothing beyond the end is touched. */
+/* Counts around every boundary of messages, chunks and padding. Nothing after the end may be
+ * changed. */
 static int check_counts(ina_comm *comm, int32_t *send, int32_t *recv)
 {
 	struct ina_stats stats;
@@ -79,7 +80,7 @@ static int check_counts(ina_comm *comm, int32_t *send, int32_t *recv)
 	return 0;
 }
 
-/* Two requests under way, waited for in the other order, the first one tested. */
+/* Two requests under way. The second one is waited for first; the first one is tested. */
 static int check_requests(ina_comm *comm, int32_t *send, int32_t *recv)
 {
 	size_t half = LARGE / 2;
@@ -99,7 +100,8 @@ static int check_requests(ina_comm *comm, int32_t *send, int32_t *recv)
 	return 0;
 }
 
-/* What is long is registered in each call, once in place, if it is not registered for good. */
+/* A long buffer is registered in each call, once in place, unless the program has registered it
+ * itself. */
 static int check_registrations(ina_comm *comm, int32_t *send, int32_t *recv)
 {
 	struct ina_stats before;
@@ -167,7 +169,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "check_api: opened, and yet \"%s\"\n", why);
 		return 1;
 	}
-	/* A second communicator beside the first, with odd sizes. */
+	/* A second communicator next to the first, with odd sizes. */
 	options.window = 3;
 	options.message_bytes = 4096 + 16;
 	if (ina_open(&options, &second, why, sizeof(why)) != INA_OK) {

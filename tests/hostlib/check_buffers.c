@@ -5,10 +5,11 @@
  *	check_buffers ina|ring|auto changed|readonly|bad...
  *	check_buffers ina|ring limited
  *
- * changed: between calls, the pages at a buffer's address become other ones, in every way that C
- * and Linux have for it. readonly: what is only sent lies in memory that cannot be written.
+ * changed: between calls, other pages are mapped at a buffer's address, in every way that C and
+ * Linux have for it. readonly: data that are only sent lie in memory that cannot be written.
  * limited: the process may lock less memory than its buffers have. bad: addresses that a process
- * cannot use, as those of a device; rank 0's alone in the last call, which ends the communicator.
+ * cannot use, such as those of a device. In the last call only rank 0 has one, which ends the
+ * communicator.
  *
  * Exits with 0 if every result and every status was right.
  */
@@ -30,13 +31,13 @@
 
 #define PAGE_BYTES ((size_t)4096)
 
-/* That may be locked, by Debian's default: the library's own memory, and one of two buffers of 4
- * MiB. */
+/* The memory that may be locked, by Debian's default: enough for the library's own memory, and for
+ * one of two buffers of 4 MiB. */
 #define LIMIT_BYTES ((size_t)8 << 20)
 #define ROUNDS      2
-#define PIECES      3 /* of a group, and calls that are under way together */
+#define PIECES      3 /* of a group; also the number of calls that are under way together */
 
-/* Elements of a call: some of a message; more than is copied; long enough for half of a ring. */
+/* Elements of a call: part of a message; more than is copied; long enough for half of a ring. */
 static const size_t COUNTS[] = {300, 20001};
 #define COUNT_MAX ((size_t)20001)
 
@@ -79,7 +80,8 @@ static int is_sum(const int32_t *data, size_t count, int round)
 	return 1;
 }
 
-/* The calls. Each has room for ranks * count at send and at recv, and gets other values a round. */
+/* The calls. Each has room for ranks * count elements at send and at recv, and gets other values in
+ * each round. */
 
 static int in_place(int32_t *send, int32_t *recv, size_t count, int round)
 {
@@ -96,7 +98,7 @@ static int apart(int32_t *send, int32_t *recv, size_t count, int round)
 	       is_sum(recv, count, round);
 }
 
-/* Neither of them is looked at before the other one is under way. */
+/* Both are under way before either of them is waited for. */
 static int started(int32_t *send, int32_t *recv, size_t count, int round)
 {
 	ina_request *requests[PIECES];
@@ -189,7 +191,7 @@ static const struct {
 
 #define CALL_COUNT (sizeof(CALLS) / sizeof(CALLS[0]))
 
-/* Mappings. Those that fail leave MAP_FAILED, which no call survives. */
+/* Mappings. A failed one leaves MAP_FAILED, which makes any call crash. */
 
 static void *map(void *where, size_t bytes)
 {
@@ -217,7 +219,7 @@ static void *renew_mmap(void *old, size_t bytes)
 	return map(old, bytes);
 }
 
-/* Other pages move to the address. */
+/* Moves other pages to the address. */
 static void *renew_mremap(void *old, size_t bytes)
 {
 	if (!old)
@@ -232,7 +234,7 @@ static void *renew_dontneed(void *old, size_t bytes)
 	return madvise(old, bytes, MADV_DONTNEED) == 0 ? old : MAP_FAILED;
 }
 
-/* The process writes next to pages that it shares with a child: it gets copies of them. */
+/* The process writes next to pages that it shares with a child, so it gets copies of them. */
 static void *renew_fork(void *old, size_t bytes)
 {
 	static pid_t child;
@@ -452,7 +454,7 @@ static int check_limited(void)
 			return complain("little memory may be locked, halves", ina_error(comm));
 	}
 	ina_comm_stats(comm, &stats, sizeof(stats));
-	/* Between machines' ranks the caller's buffers are copied anyway. */
+	/* Between machines, the ranks' buffers are copied anyway. */
 	if (stats.rails > 0)
 		return 0;
 	if (remedies != 1)
@@ -486,8 +488,8 @@ static uint8_t *map_across(size_t bytes, uint8_t **last)
 }
 
 /*
- * Up to 64 KiB, all pages are looked at before anything is sent. A page that could be read before
- * is not looked at again, so each hole is of memory that no call was given before.
+ * Up to 64 KiB, the library tests all pages before it sends anything. It does not test a page again
+ * that it could read before. So each hole is in memory that no earlier call used.
  */
 static int check_holes(void *fine)
 {
@@ -525,7 +527,7 @@ static int check_bad(void)
 		return 1;
 	if (!in_place(fine, NULL, bytes / sizeof(*fine), 1))
 		return complain("after addresses that could not be used", ina_error(comm));
-	/* A part of it cannot be used. */
+	/* A part of the buffer cannot be used. */
 	if (rank == 0)
 		munmap((uint8_t *)fine + bytes / 2 / PAGE_BYTES * PAGE_BYTES, PAGE_BYTES);
 	if (ina_allreduce(comm, fine, fine, bytes / sizeof(*fine), INA_INT32, INA_SUM) !=

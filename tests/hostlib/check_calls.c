@@ -5,10 +5,10 @@
  *	check_calls MODE
  *
  *	many     hundreds of all-reduces outstanding, at any address, finished in another order
- *	chained  all-reduces outstanding that take what the ones before them give
- *	threads  several threads at once, each with a communicator of its own
- *	poll     two communicators under way in one thread, which sleeps in poll() meanwhile; in
- *	         virtual time, since it says for how long
+ *	chained  outstanding all-reduces, each of which uses the results of the ones before it
+ *	threads  several threads at the same time, each with a separate communicator
+ *	poll     two communicators under way in one thread, which sleeps in poll(); in
+ *	         virtual time, because the test limits how long
  *	huge     more than 2^31 bytes in one call
  *	refused  one communicator too many for the aggregator: its turn comes when another closes
  *
@@ -33,7 +33,7 @@
 #define POLL_CALLS   20
 #define POLL_COUNT   200000u
 #define CONTEXTS     4                          /* of the lab's aggregator */
-#define HUGE_COUNT   (((size_t)1 << 29) + 1237) /* int32: 2^31 bytes and some */
+#define HUGE_COUNT   (((size_t)1 << 29) + 1237) /* int32: slightly more than 2^31 bytes */
 
 static int complain(const char *what, const ina_comm *comm)
 {
@@ -72,7 +72,7 @@ static int is_sum(const void *data, size_t count, int ranks, unsigned int salt)
 	return 1;
 }
 
-/* A communicator beside others: each has its own port at rank 0. */
+/* A communicator next to others: each uses a different port at rank 0. */
 static ina_comm *open_at(int port)
 {
 	struct ina_options options;
@@ -106,7 +106,7 @@ static int check_many(void)
 		                        &requests[i]) != INA_OK)
 			return complain("many, start", comm);
 	}
-	/* The last first; then every seventh, and so on round. */
+	/* The last one first; then every seventh, and so on around. */
 	for (unsigned int k = 0; k < MANY; k++) {
 		unsigned int i = (MANY - 1 + 7 * k) % MANY;
 		const char *data = memory[i] + i % 8;
@@ -119,7 +119,7 @@ static int check_many(void)
 	return ina_close(comm) != INA_OK;
 }
 
-/* The sum, so many times over again: what every rank has, added up. */
+/* Is it the sum of all ranks' data, multiplied by `by`? */
 static int is_multiple(const uint32_t *data, size_t count, int ranks, unsigned int salt,
                        uint32_t by)
 {
@@ -137,7 +137,7 @@ static int is_multiple(const uint32_t *data, size_t count, int ranks, unsigned i
 	return 1;
 }
 
-/* x to y, y to z, y in place, y to x: requests that may not share the window. */
+/* x to y, y to z, y in place, y to x: these requests may not share the window. */
 static int check_chained(void)
 {
 	static uint32_t x[CHAIN_COUNT];
@@ -227,7 +227,7 @@ static double now_s(void)
 	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-/* One communicator's part in check_poll(). */
+/* The part of one communicator in check_poll(). */
 struct polled {
 	ina_comm *comm;
 	ina_request *request;
@@ -298,13 +298,14 @@ static int check_poll(void)
 		}
 		wakes++;
 	}
-	/* 13 messages a call at MTU 4096, each at most a send, a receive and an odd tick. */
+	/* 13 messages a call at MTU 4096: each wakes the rank at most for a send, for a receive and
+	 * sometimes for a tick. */
 	printf("poll: %u wakes, %u and %u tests\n", wakes, both[0].tests, both[1].tests);
 	if (wakes > 2u * POLL_CALLS * 13 * 8) {
 		fprintf(stderr, "check_calls: the descriptors were readable without reason\n");
 		return 1;
 	}
-	/* If nothing but the tick of half a second woke it, each call would take one at least. */
+	/* If only the tick of half a second woke it, each call would take at least one tick. */
 	if (now_s() - start_s > 0.5) {
 		fprintf(stderr, "check_calls: completions woke nobody\n");
 		return 1;
@@ -318,9 +319,9 @@ static int check_poll(void)
 }
 
 /*
- * Memory with all its pages. A guest's page fault takes up to a millisecond, as the host's machine
- * may be: half a million of them are too many. User Mode Linux maps the pages of a range in one go
- * where their protection changes.
+ * Memory with all its pages mapped. A guest's page fault takes up to a millisecond if the machine
+ * is busy; half a million of them are too many. User Mode Linux maps the pages of a range in one go
+ * if their protection changes.
  */
 static char *map_with_pages(size_t bytes)
 {
@@ -376,7 +377,7 @@ static int check_refused(void)
 	}
 	if (ina_close(comms[0]) != INA_OK)
 		return 1;
-	/* All ranks see the same at the same call. */
+	/* All ranks see the change at the same call. */
 	for (unsigned int i = 0; i < 100000 && !is_aggregated(comms[CONTEXTS]); i++) {
 		fill(data, 100, ina_comm_rank(comms[CONTEXTS]), i);
 		if (ina_allreduce(comms[CONTEXTS], data, data, 100, INA_INT32, INA_SUM) != INA_OK)

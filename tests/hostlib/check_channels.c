@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Two channels on two spines, each with its tree. To be run by four ranks, two at each of two
- *leaves, in virtual time, where the second spine's aggregator
+ * leaves, in virtual time, where the second spine's aggregator
  *
  *	check_channels stays     stays
- *	check_channels fails     fails in the first hundred all-reduces, for good
- *	check_channels returns   fails then, and is there again some time later
+ *	check_channels fails     fails in the first hundred all-reduces, and stays away
+ *	check_channels returns   fails then, and returns some time later
  *
- * Exits with 0 if every sum was right, and the statistics say what ina.h promises of them.
+ * Exits with 0 if every sum was right, and the statistics agree with ina.h.
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -18,13 +18,13 @@
 
 #include "ina.h"
 
-#define COUNT     (1u << 16) /* 256 KiB: 5 messages of 64 KiB at most, one step */
+#define COUNT     (1u << 16) /* 256 KiB: 5 messages of at most 64 KiB, one step */
 #define BYTES     (COUNT * sizeof(int32_t))
 #define CALLS     16
 #define UNTIL_MAX 200
 #define PAUSE_US  10000
 
-/* Of a channel, when it fails: 8 steps of 4 messages. */
+/* On a channel when it fails: 8 steps of 4 messages. */
 #define UNDER_WAY_BYTES (8 * 4 * 65536)
 
 static int32_t send[COUNT];
@@ -62,7 +62,7 @@ static int reduce(ina_comm *comm, int calls, struct ina_stats *stats)
 	return 0;
 }
 
-/* The second channel gets the weight some time; ranks see it after the same call. */
+/* The second channel gets the weight at some time; all ranks see it after the same call. */
 static int reduce_until(ina_comm *comm, unsigned int weight, struct ina_stats *stats)
 {
 	for (int call = 0; call < UNTIL_MAX; call++) {
@@ -75,14 +75,14 @@ static int reduce_until(ina_comm *comm, unsigned int weight, struct ina_stats *s
 	return complain(stats, "the second channel's weight does not change");
 }
 
-/* The same elements as ever go by: all by the first channel, or half. */
+/* The same number of elements as before is sent: all by the first channel, or half of them. */
 static int check_parts(ina_comm *comm, unsigned int weight)
 {
 	struct ina_stats before;
 	struct ina_stats s;
 	uint64_t first, second;
 
-	/* The boundary is so many steps away; a call has some. */
+	/* The change takes effect a fixed number of steps later; each call has several steps. */
 	if (reduce(comm, 8, &before) != 0 || reduce(comm, CALLS, &s) != 0)
 		return -1;
 	first = s.channel_bytes[0] - before.channel_bytes[0];
@@ -91,7 +91,7 @@ static int check_parts(ina_comm *comm, unsigned int weight)
 		return complain(&s, "other weights");
 	if (s.bytes_ring != before.bytes_ring || s.fallbacks != before.fallbacks)
 		return complain(&s, "something went by ring");
-	/* Tallies, of a word for each channel, are bytes as well. */
+	/* Tallies, of one word for each channel, count as bytes too. */
 	if (first + second < CALLS * BYTES || first + second > CALLS * BYTES + 1000)
 		return complain(&s, "elements that are not the calls'");
 	if (weight == 0 ? second != 0

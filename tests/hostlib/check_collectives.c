@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The collectives on real hosts, each blocking and started, in place and not. To be run on every
- * rank:
+ * The collectives on real hosts, each of them blocking and started, in place and not. To be run on
+ * every rank:
  *
  *	check_collectives auto|ina|ring [CALLS [thread]]
  *
- * CALLS drawn calls are made, several at a time; by the library's own thread, if that is wanted.
- *Elements are such that no order of additions rounds: what is wanted is made rank by rank, by
- *reference.c. Exits with 0 if each was so.
+ * Makes CALLS random calls, several at a time; with `thread`, the library's own thread makes the
+ * progress. The elements are such that no order of additions rounds. reference.c computes the
+ * expected results rank by rank. Exits with 0 if all results are as expected.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -34,7 +34,7 @@ struct call {
 	int root;
 	bool in_place;
 	uint32_t seed;
-	uint8_t *memory; /* send, and behind it recv */
+	uint8_t *memory; /* send, followed by recv */
 	uint8_t *send;
 	uint8_t *recv;
 	ina_request *request;
@@ -76,7 +76,7 @@ static reference_bits small(enum ina_type type, int value)
 	}
 }
 
-/* Element `index` of a rank's send: any bits where they only travel. */
+/* Element `index` of a rank's send: any bits if the collective only moves them. */
 static reference_bits element_of(const struct call *call, int of, size_t index)
 {
 	uint32_t noise = hash(call->seed ^ hash((uint32_t)of * 65537 ^ (uint32_t)index));
@@ -99,7 +99,7 @@ static reference_bits reduced(const struct call *call, size_t index)
 	return reference_result(REFERENCE_HOSTS, call->type, call->op, operands, ranks, 0, 1);
 }
 
-/* Elements at send and at recv; 0: none are looked at. */
+/* Numbers of elements at send and at recv; 0: the call uses no elements. */
 static size_t sent(const struct call *call)
 {
 	switch (call->kind) {
@@ -160,7 +160,7 @@ static reference_bits get(const uint8_t *memory, const struct call *call, size_t
 	return bits;
 }
 
-/* Anything, at any address; NULL where a rank need not give memory. */
+/* A random call at any address; NULL if a rank need not give memory. */
 static void draw_call(struct call *call)
 {
 	static const size_t counts[] = {0, 1, 3, 777, 4099, 20011};
@@ -202,7 +202,7 @@ static void prepare(struct call *call)
 	fill(call);
 }
 
-/* An all-reduce as the first one would be. */
+/* An all-reduce of the same type and operation as the first one. */
 static void make_alike(struct call *call, struct call *first)
 {
 	if (first->kind != ALLREDUCE) {
@@ -267,7 +267,7 @@ static int wrong(const struct call *call, const char *what, size_t index)
 	return 1;
 }
 
-/* The result, what was sent, and what belongs to neither. */
+/* Compares the result, the memory that was sent, and the bytes around both. */
 static int compare(const struct call *call)
 {
 	size_t bytes = reference_bytes(call->type);
@@ -303,7 +303,7 @@ static int run(struct call calls[OUTSTANDING], unsigned int count)
 
 	for (unsigned int i = 0; i < count; i++)
 		prepare(&calls[i]);
-	/* Small ones of one type and operation, to be carried out as one. */
+	/* Small calls of one type and operation, which the library carries out as one. */
 	for (unsigned int i = 1; i < count && groups && draw(4) > 0; i++)
 		make_alike(&calls[i], &calls[0]);
 	if (groups && ina_group_start(comm) != INA_OK)
@@ -332,7 +332,7 @@ static int refuses(enum ina_status status, const char *words)
 	return 1;
 }
 
-/* Each is one line that says what is wrong; nobody else notices. */
+/* Each error is one line that says what is wrong; the other ranks do not notice. */
 static int check_arguments(void)
 {
 	int32_t memory[64] = {0};
@@ -360,9 +360,9 @@ static int check_arguments(void)
 }
 
 /*
- * What goes round half of the ring: each rank receives the messages of all blocks but one, once.
- * Not where machines have several ranks, which hand them on through shared memory, nor by several
- * channels, which know all-reduces only.
+ * Collectives that take half of the ring's steps: each rank receives the messages of all blocks but
+ * one, once. This does not hold if machines have several ranks, which pass data on in shared
+ * memory, nor with several channels, which know only all-reduces.
  */
 static int check_halves(void)
 {
@@ -376,7 +376,8 @@ static int check_halves(void)
 	int failed = !send || !recv;
 
 	ina_comm_stats(comm, &before, sizeof(before));
-	/* docs/protocol.md, The ring's connection: halved while a block is few messages. */
+	/* docs/protocol.md, The ring's connection: messages are halved while a block has few of
+	 * them. */
 	message = before.message_bytes;
 	while (before.path_mtu > 0 && count * sizeof(float) < 8 * message &&
 	       message % (2 * before.path_mtu) == 0)
@@ -401,7 +402,7 @@ static int check_halves(void)
 	return failed;
 }
 
-/* Each call is counted under one way; and those that the aggregator has no part in, under one
+/* Each call is counted under one way. A call without the aggregator is also counted under one
  * reason. */
 static int check_ways(const char *algorithm)
 {
@@ -412,7 +413,7 @@ static int check_ways(const char *algorithm)
 
 	ina_comm_stats(comm, &s, sizeof(s));
 	hosts = s.calls_ring + s.calls_doubling;
-	/* ina.h: where all ranks are on one machine, no way is counted. */
+	/* ina.h: if all ranks are on one machine, no way is counted. */
 	if (s.machines == 1)
 		return s.calls_aggregated + hosts != 0;
 	fine = s.calls_aggregated + hosts == s.calls &&
@@ -432,7 +433,8 @@ static int check_ways(const char *algorithm)
 	return !fine;
 }
 
-/* A hundred of a number each are one call; what does not belong in a group is refused. */
+/* A hundred calls of one number each are carried out as one; a call that does not belong in a group
+ * is refused. */
 static int check_groups(void)
 {
 	enum { MANY = 100 };

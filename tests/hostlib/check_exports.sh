@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# check_exports.sh LIBRARY HEADER: the library defines what the header declares, and nothing else, each with a version.
+# check_exports.sh LIBRARY HEADER: checks that the library exports exactly the functions that the header
+# declares, each with a version.
 set -eu
 exported=$(nm -D --defined-only "$1" | awk '$2 != "A" { print $3 }' | sort)
 declared=$(grep '^INA_API' "$2" | grep -o 'ina_[a-z_]*(' | tr -d '(' | sort -u)

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * All-reduces while the aggregator is reset or taken out: every sum right, on all ranks the same
- * bits. To be run on every rank, in a lab whose aggregator does not last:
+ * All-reduces while the aggregator is reset or removed: every sum is right, and has the same bits
+ * on all ranks. To be run on every rank, in a lab whose aggregator fails:
  *
  *	check_fallback SEED ROUNDS ELEMENTS FALLBACKS REJOINS
  *
  * Each round is an all-reduce of a random size (less than ELEMENTS) and type, in place or not, at a
  * random moment of each rank, alone or with others outstanding. Exits with 0 if all sums are right,
- * and the aggregator was left and joined again at least so often; REJOINS 0: it must not be back.
+ * and the job left the aggregator and joined it again at least FALLBACKS and REJOINS times. REJOINS
+ * 0: the job must not return to it.
  */
 #include <math.h>
 #include <stdio.h>
@@ -20,7 +21,7 @@
 #define COUNT_MAX   600000u
 #define OUTSTANDING 8
 
-/* What all ranks do in a round. */
+/* The call that all ranks make in a round. */
 struct round {
 	size_t count;
 	enum ina_type type;
@@ -48,7 +49,7 @@ static int32_t int_of(const struct round *round, int rank, size_t i)
 	return (int32_t)((i + round->salt) * 2654435761u * (uint32_t)(rank + 1));
 }
 
-/* Of many exponents, so that sums are rounded, and wrong orders or terms are seen. */
+/* Floats of many exponents, so that sums are rounded, and wrong orders or terms are noticed. */
 static float float_of(const struct round *round, int rank, size_t i)
 {
 	return ldexpf((float)(int_of(round, rank, i) >> 8), (int)((i + (size_t)rank) % 20) - 24);
@@ -122,7 +123,7 @@ static struct round make_round(uint64_t *state, size_t elements)
 	};
 }
 
-/* Each rank at its own time: some are outside the library when the aggregator is lost. */
+/* Each rank takes its own time: some are outside the library when the aggregator is lost. */
 static void dawdle(uint64_t *state)
 {
 	if (draw(state) >> 62 == 0)
@@ -159,7 +160,8 @@ static int run_rounds(ina_comm *comm, struct buffers *buffers, uint64_t seed, in
 			if (check_sum(&made[b], target, ina_comm_ranks(comm)) != 0)
 				return 1;
 			*bits = hash(*bits, target, made[b].count);
-			/* It is the caller's again: nobody may need what was in it. */
+			/* The memory belongs to the caller again: no rank may still need its
+			 * contents. */
 			memset(buffers[b].send, 0xEE, (made[b].count + 1) * sizeof(*target));
 			memset(buffers[b].recv, 0xEE, (made[b].count + 1) * sizeof(*target));
 		}

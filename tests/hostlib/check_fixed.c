@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fixed point on real hosts, bit for bit, and blocks that do not lend themselves to it. To be run
- * on every rank, rank r on port r of the switch, with an aggregator that lasts:
+ * Fixed point on real hosts, bit for bit, including blocks that do not suit it. To be run on every
+ * rank, rank r on port r of the switch, with an aggregator that does not fail:
  *
  *	check_fixed
  *
- * Exits with 0 if every sum was what integers made in double give.
+ * Exits with 0 if every sum equals that of integers computed in double.
  */
 #include <math.h>
 #include <stdbool.h>
@@ -35,7 +35,7 @@ static uint32_t hash(uint32_t x)
 	return x ^ (x >> 16);
 }
 
-/* Each block of another magnitude on each rank: tiny, huge, or all zeros. */
+/* Each block has a different magnitude on each rank: tiny, huge, or all zeros. */
 static float element_of(const struct check *check, int rank, size_t index)
 {
 	uint32_t block = (uint32_t)(index / check->block);
@@ -48,7 +48,8 @@ static float element_of(const struct check *check, int rank, size_t index)
 	return block % 7 == 3 ? 0 : (float)ldexp(fraction, exponent);
 }
 
-/* Of the block that begins there; INT32_MAX: there is something in it that is no number. */
+/* The exponent of the block that begins there; INT32_MAX: the block contains an infinity or a
+ * NaN. */
 static int exponent_of(const struct check *check, size_t begin, size_t end)
 {
 	int largest = -126;
@@ -141,7 +142,7 @@ static int run(struct check *check, size_t count, size_t first_nan, bool in_plac
 	return compare(check, recv, count);
 }
 
-/* What is no sum of float32 goes as ever. */
+/* Calls that are no sum of float32 do not use fixed point. */
 static int run_others(struct check *check)
 {
 	float largest = (float)check->rank + 0.123456789f;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A rank forks, as a program's helpers are made, and is killed while its child lives on. To be run
+ * A rank forks, as programs do to start helpers, and is killed while its child lives on. To be run
  * on every rank of a lab in virtual time:
  *
  *	check_fork VICTIM [busy [thread]]
  *
- * The victim exits with 0 if its child has nothing of the communicator's, gets errors from its
- * calls, and disturbs the parent in nothing. Every other rank exits with 0 if it got INA_ERR_PEER
- * at once.
+ * The victim exits with 0 if its child holds no resource of the communicator, gets errors from
+ * its calls, and does not disturb the parent. Every other rank exits with 0 if it got INA_ERR_PEER
+ * immediately.
  *
- * With `busy` no rank is killed: the victim forks again and again while another thread of it
- * all-reduces, and with `thread` a thread of the library besides. Each child finds soon
- * that all its calls are refused, wherever the other threads were as it came to life.
+ * With `busy` no rank is killed: the victim forks again and again while another of its threads
+ * all-reduces; with `thread` there is also a thread of the library. Each child soon finds that all
+ * its calls are refused, whatever the other threads were doing at the fork.
  */
 #include <dirent.h>
 #include <pthread.h>
@@ -27,7 +27,7 @@
 
 #define COUNT 65536u
 
-/* How long the child outlives its parent, and what is at once. */
+/* How long the child outlives its parent, and the limit for "immediately". */
 #define CHILD_S 60u
 #define SOON_S  1.0
 
@@ -137,7 +137,7 @@ static int be_child(ina_comm *comm, ina_request *request, int own_pipe)
 	return failed;
 }
 
-/* The rank itself, whose end is a signal. */
+/* The rank itself, which a signal ends. */
 static int be_victim(int verdict)
 {
 	ina_comm *comm = open_comm();
@@ -154,9 +154,9 @@ static int be_victim(int verdict)
 		if (write(verdict, &failed, 1) != 1)
 			_exit(1);
 		sleep(CHILD_S);
-		exit(0); /* with all that libraries do at the end */
+		exit(0); /* including everything that libraries do at exit */
 	}
-	/* Long enough for all that the child does. */
+	/* long enough for all steps of the child */
 	sleep(1);
 	if (ina_wait(request) != INA_OK || reduce(comm) != 0)
 		return wrong("the parent, after fork()", ina_error(comm));
@@ -237,7 +237,7 @@ static void *reduce_often(void *argument)
 	return &failed;
 }
 
-/* Its own end is a signal, if a call hangs. */
+/* If a call hangs, a signal ends this process. */
 static int is_refused_all(ina_comm *comm)
 {
 	ina_request *request;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a process gives up in the middle of a job. To be run on every rank, 3 at least, in virtual
- * time, where a second is a second whatever the machine does:
+ * Resources that a process gives up in the middle of a job. To be run on every rank, at least 3, in
+ * virtual time, where seconds do not depend on the machine:
  *
  *	check_given_up
  *
- * Requests: rank 0, then rank 1, then all ranks at once close a communicator whose all-reduces are
- * under way. The others get INA_ERR_PEER that names the rank, and the memory of the one that closed
- * is its own again at once: nothing is written there any more.
- * Memory: the limit on locked memory is reached on rank 1, which may lock no more by
- * ina_register(). An all-reduce goes through memory that is registered already.
- * After each, a new communicator goes through the aggregator again. Exits with 0 if all was so.
+ * Requests: rank 0, then rank 1, then all ranks at the same time close a communicator whose
+ * all-reduces are under way. The others get INA_ERR_PEER with the rank's name. The memory belongs
+ * to the rank that closed again immediately: nothing is written to it any more. Memory: rank 1
+ * reaches the limit on locked memory, and ina_register() cannot lock more. An all-reduce uses
+ * memory that is registered already. After each case, a new communicator uses the aggregator again.
+ * Exits with 0 if all of this held.
  */
 #include <linux/capability.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@
 #define BYTES    (COUNT * sizeof(int32_t))
 #define REQUESTS 3
 #define POOR     1   /* the rank without memory */
-#define SOON_S   6.0 /* a diagnosis asks all ranks, for 5 s at most */
+#define SOON_S   6.0 /* a diagnosis asks all ranks, and takes at most 5 s */
 #define PATTERN  0x5a
 
 static int32_t send[COUNT];
@@ -62,7 +62,7 @@ static int reduce_well(ina_comm *comm, size_t count)
 	return 0;
 }
 
-/* With one all-reduce that went well. */
+/* Opens a communicator and makes one successful all-reduce. */
 static ina_comm *open_comm(void)
 {
 	struct ina_options options;
@@ -93,7 +93,7 @@ static int expect(const ina_comm *comm, enum ina_status got, enum ina_status wan
 	return now_s() - since_s <= SOON_S ? 0 : complain("it came", "too late");
 }
 
-/* Starts all-reduces in memory of its own, closes, and takes the memory back. */
+/* Starts all-reduces in its own memory, closes, and takes the memory back. */
 static int close_in_the_middle(ina_comm *comm)
 {
 	unsigned char *memory = mmap(NULL, REQUESTS * BYTES, PROT_READ | PROT_WRITE,
@@ -133,7 +133,7 @@ static int lose_a_rank(ina_comm *comm, int culprit)
 	return 0;
 }
 
-/* culprit: the rank that closes; -1: all of them do. */
+/* culprit: the rank that closes; -1: all ranks do. */
 static int check_requests(int culprit)
 {
 	ina_comm *comm = open_comm();
@@ -145,7 +145,8 @@ static int check_requests(int culprit)
 	return lose_a_rank(comm, culprit);
 }
 
-/* Root may lock what it likes: no longer. Verbs belong to who opened them, so this comes first. */
+/* Root has no limit on locked memory, so the process gives up root. The rights to verbs belong to
+ * the user who opened them, so this comes first. */
 static int become_ordinary(void)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -157,7 +158,8 @@ static int become_ordinary(void)
 	return (int)syscall(SYS_capset, &header, data);
 }
 
-/* 0: to what is locked already (VmPin), and some pages; else to so many bytes. */
+/* 0: limits to the memory that is locked already (VmPin) and a few pages; otherwise to this number
+ * of bytes. */
 static int limit_memory(rlim_t bytes)
 {
 	struct rlimit limit;
@@ -183,7 +185,7 @@ static int check_memory(void)
 
 	if (!comm || (poor && limit_memory(0) != 0))
 		return complain("the limit on locked memory", "it cannot be set");
-	/* A hint that comes to nothing takes nothing from the communicator. */
+	/* A hint that fails takes nothing from the communicator. */
 	status = ina_register(comm, recv, BYTES);
 	if (poor && status != INA_ERR_MEMORY)
 		return complain("ina_register", ina_status_name(status));

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * No call is held up by libina's own business, as when it asks for an aggregator. To be run on
- * every rank, in virtual time, where nothing else takes time:
+ * libina's own work, such as asking for an aggregator, does not delay a call. To be run on every
+ * rank, in virtual time, where nothing else takes time:
  *
  *	check_hiccups SECONDS MOST_US
  *
- * All-reduces 1 KiB every 10 ms, for so long. Exits with 0 if every sum is right, and no call has
- * taken more than twice the median and MOST_US.
+ * All-reduces 1 KiB every 10 ms, for SECONDS. Exits with 0 if every sum is right, and no call has
+ * taken longer than twice the median plus MOST_US.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -36,7 +36,7 @@ static int compare(const void *a, const void *b)
 	return (of_a > of_b) - (of_a < of_b);
 }
 
-/* Returns how long it took, or -1. */
+/* Returns the time of the call, or -1. */
 static int64_t call(ina_comm *comm)
 {
 	int32_t send[COUNT];
@@ -61,7 +61,7 @@ static int64_t call(ina_comm *comm)
 	return began_ns;
 }
 
-/* The first call of all may have to wait for ranks that are still opening. */
+/* The very first call may have to wait for ranks that are still opening. */
 static int run(ina_comm *comm, int calls, int64_t most_ns)
 {
 	static int64_t took_ns[CALLS_MAX];

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Processes that are interrupted. To be run on every rank, 3 at least, in virtual time, where a
- * second is a second whatever the machine does:
+ * Processes that are interrupted. To be run on every rank, at least 3, in virtual time, where
+ * seconds do not depend on the machine:
  *
  *	check_interrupted
  *
- * First signals come all the time, to a program that has a handler for them. Then rank 1 is stopped
- * (SIGSTOP, as by a debugger or a job control shell) for longer than peer_timeout_ms, and goes on:
- * so do all. At last it is stopped for longer than an all-reduce may take: the others say that it
- * is rank 1 that they wait for, at the time that was agreed, and it hears of it when it is back.
- * Exits with 0 if all that was so.
+ * First, signals come all the time to a program that has a handler for them. Then rank 1 is stopped
+ * (SIGSTOP, as by a debugger or a job control shell) for longer than peer_timeout_ms, and is
+ * continued: all ranks continue. At last it is stopped for longer than an all-reduce may take: the
+ * others name rank 1 as the rank that they wait for, at the agreed time, and rank 1 learns of it
+ * when it is back. Exits with 0 if all of this held.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@
 #define STOPPED    1   /* the rank that is stopped */
 #define LONG_S     6.0 /* more than peer_timeout_ms by default */
 #define TIMEOUT_S  2.0
-#define GATHER_S   5.0 /* in which a rank that is only late may still report what it called */
+#define GATHER_S   5.0 /* the time in which a late rank may still report its call */
 #define TOO_LONG_S 9.0
 
 static int32_t send[COUNT];
@@ -48,7 +48,7 @@ static double now_s(void)
 	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-/* Signals do not make it shorter. */
+/* Sleeps for the whole time in spite of signals. */
 static void sleep_s(double seconds)
 {
 	struct timespec left = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
@@ -65,7 +65,8 @@ static ina_comm *open_comm(int timeout_ms)
 
 	ina_options_init(&options);
 	options.algorithm = INA_ALGORITHM_INA;
-	options.ack_timeout = 17; /* 0.5 s: nothing is lost here, and each retransmission costs */
+	options.ack_timeout = 17; /* 0.5 s: nothing is lost here, and each retransmission takes
+	                           * time */
 	if (timeout_ms)
 		options.timeout_ms = timeout_ms;
 	if (ina_open(&options, &comm, why, sizeof(why)) != INA_OK)
@@ -73,7 +74,7 @@ static ina_comm *open_comm(int timeout_ms)
 	return comm;
 }
 
-/* One all-reduce, blocking or started and waited for, and its sum. */
+/* One all-reduce, blocking, or started and waited for, and the check of its sum. */
 static enum ina_status reduce(ina_comm *comm, int call)
 {
 	int ranks = ina_comm_ranks(comm);
@@ -98,7 +99,7 @@ static enum ina_status reduce(ina_comm *comm, int call)
 	return status;
 }
 
-/* Closes it, if it went well all the time and the aggregator made every sum. */
+/* Closes it; checks that no call failed and that the aggregator made every sum. */
 static int close_comm(ina_comm *comm)
 {
 	struct ina_stats stats;
@@ -115,7 +116,7 @@ static void count_signal(int number)
 	signals++;
 }
 
-/* In the calls there is always a rank that the others wait for, in the middle of the signals. */
+/* In each call the others wait for one rank, while the signals come. */
 static int check_signals(void)
 {
 	struct sigaction action = {.sa_handler = count_signal}; /* calls end with EINTR */
@@ -140,7 +141,8 @@ static int check_signals(void)
 	return signals >= 2 * CALLS ? 0 : complain("signals", "there were too few");
 }
 
-/* A process of its own, made before there is a communicator: stops us for so long when told to. */
+/* A separate process, made before there is a communicator. When asked, it stops this process for
+ * `seconds`. */
 static int start_stopper(double seconds, pid_t *pid)
 {
 	pid_t us = getpid();
@@ -162,7 +164,7 @@ static int start_stopper(double seconds, pid_t *pid)
 	_exit(0);
 }
 
-/* All-reduces until one fails, or all have been made. *longest_s: of the calls. */
+/* All-reduces until one fails, or all have completed. *longest_s: the longest call. */
 static enum ina_status reduce_while_stopped(ina_comm *comm, int stopper, double *longest_s)
 {
 	enum ina_status status = INA_OK;
@@ -181,7 +183,7 @@ static enum ina_status reduce_while_stopped(ina_comm *comm, int stopper, double 
 	return status;
 }
 
-/* *comm is left to be closed; NULL: it could not be opened. */
+/* The caller closes *comm; NULL: it could not be opened. */
 static enum ina_status stop_one(double seconds, int timeout_ms, ina_comm **comm, double *longest_s)
 {
 	enum ina_status status;
@@ -239,7 +241,7 @@ int main(void)
 
 	if (check_signals() != 0 || check_stopped() != 0 || check_stopped_too_long() != 0)
 		return 1;
-	/* Then all is well again. */
+	/* Afterwards everything works again. */
 	comm = open_comm(0);
 	return !comm || reduce(comm, 0) != INA_OK || close_comm(comm) != 0;
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ranks that come late one after the other: whoever has waited for one of them is then waited for
- * itself. TOGETHER of them, one by default, are late at once: with 2, ranks 0 and 2 of 4, then 1
- * and 3. To be run on every rank, in virtual time, where waiting costs nothing:
+ * Ranks come late one after the other: a rank that has waited for another one is then the late one
+ * itself. TOGETHER of them, one by default, are late at the same time: with 2, ranks 0 and 2 of 4,
+ * then 1 and 3. To be run on every rank, in virtual time, where waiting costs nothing:
  *
  *	check_lateness SECONDS [TOGETHER]
  *
- * Exits with 0 if every sum is right, and the aggregator made all of them: it is nobody's fault.
+ * Exits with 0 if every sum is right, and the aggregator made all of them: no rank is at fault.
  */
 #include <inttypes.h>
 #include <stdio.h>

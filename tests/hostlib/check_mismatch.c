@@ -1,32 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ranks that disagree. To be run on every rank, 2 at least, in virtual time, where soon does not
+ * Ranks that disagree. To be run on every rank, at least 2, in virtual time, where times do not
  * depend on the machine:
  *
  *	check_mismatch MODE...
  *
- * In each mode rank 1 does something else than the others. Every rank exits with 0 if it got the
- * errors that it must get, soon enough, with a text that names rank 1.
+ * In each mode rank 1 differs from the others. Every rank exits with 0 if it got the expected
+ * errors, soon enough, with a text that names rank 1.
  *
- *	count   rank 1 all-reduces 2000 elements, the others 1000
- *	longer  rank 1 all-reduces 4 MiB, the others 3 MiB: the difference is far behind
- *	zero    rank 1 all-reduces nothing, the others 1000
- *	type    rank 1 all-reduces int32, the others float32
- *	op      rank 1 asks for the maximum, the others for the sum
- *	calls   rank 1 closes after one all-reduce, the others call another
- *	ranks   rank 1 was started with one rank more
- *	twice   rank 1 says it is rank 0's other neighbour, the last rank (3 ranks at least): the
- *	        second of the two is turned away, and the others wait for a rank 1 in vain
- *	window  rank 1 has another window
- *	fixed   rank 1 wants float32 as fixed point
+ *	count       rank 1 all-reduces 2000 elements, the others 1000
+ *	longer      rank 1 all-reduces 4 MiB, the others 3 MiB: the messages differ late
+ *	zero        rank 1 all-reduces nothing, the others 1000
+ *	type        rank 1 all-reduces int32, the others float32
+ *	op          rank 1 asks for the maximum, the others for the sum
+ *	calls       rank 1 closes after one all-reduce, the others call another
+ *	ranks       rank 1 was started with one rank more
+ *	twice       rank 1 claims to be rank 0's other neighbour, the last rank (at least 3 ranks):
+ *	            the second of the two is turned away, and the others time out waiting for a
+ *	            rank 1
+ *	window      rank 1 has another window
+ *	fixed       rank 1 wants float32 as fixed point
  *	congestion  rank 1 has congestion control
- *	channels  rank 1 wants two channels
- *	exit    rank 1 exits without closing
- *	kind    rank 1 broadcasts int32, the others add so many up: the same messages, but for a
- *mark root    rank 1 has another root than the others apart   rank 1 adds float64, for which no
- *aggregator is asked, the others float32 blocks  rank 1 gathers blocks of another size exit64  rank
- *1 exits, the others add float64 late64  rank 1 is later for a sum of float64 than the others wait
- *	bad     rank 1 first asks for a type and an operation that do not exist: nobody else notices
+ *	channels    rank 1 wants two channels
+ *	exit        rank 1 exits without closing
+ *	kind        rank 1 broadcasts int32, the others sum the same count: only the mark of the
+ *	            messages differs
+ *	root        rank 1 has a different root
+ *	apart       rank 1 adds float64, which needs no aggregator, the others float32
+ *	blocks      rank 1 gathers blocks of another size
+ *	exit64      rank 1 exits, the others add float64
+ *	late64      rank 1 comes to a sum of float64 later than the others wait
+ *	bad         rank 1 first asks for a type and an operation that do not exist: the others do
+ *	            not notice
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -40,7 +45,7 @@
 
 #define ELEMENTS_MAX (1u << 20)
 
-/* A stall of 1 s until ranks talk, and 5 s for the reports of all. */
+/* A stall of 1 s until ranks talk to each other, and 5 s for the reports of all ranks. */
 #define SOON_S 6.5
 #define LATE_S 8.5 /* after 2 s */
 
@@ -122,7 +127,7 @@ static enum ina_status wanted_of(const struct check *check)
 	return is(check, "late64") ? INA_ERR_TIMEOUT : INA_ERR_MISMATCH;
 }
 
-/* The call that rank 1 makes otherwise, or makes not. */
+/* The call of rank 1, which differs from the others' or is missing. */
 static enum ina_status call(const struct check *check, ina_comm *comm, size_t count,
                             enum ina_type type, enum ina_op op)
 {
@@ -141,7 +146,7 @@ static enum ina_status call(const struct check *check, ina_comm *comm, size_t co
 	return ina_allreduce(comm, check->send, check->recv, count, type, op);
 }
 
-/* The modes that end in an all-reduce after one that went well. */
+/* The modes that end in an all-reduce, after a successful one. */
 static int check_call(const struct check *check, ina_comm *comm)
 {
 	size_t count = is(check, "longer") ? 3u << 18 : 1000;
@@ -178,7 +183,7 @@ static int check_call(const struct check *check, ina_comm *comm)
 	    (is(check, "kind") && !strstr(ina_error(comm), "called broadcast 2 with 1000 int32")) ||
 	    (is(check, "root") && !strstr(ina_error(comm), "at root 1")))
 		return 1;
-	/* Dead, and it says so again; and closing does not hang. */
+	/* The communicator is dead, and reports it again; and closing does not hang. */
 	status = ina_allreduce(comm, check->send, check->recv, count, type, INA_SUM);
 	if (expect(check, status, wanted, ina_error(comm), now_s()) != 0)
 		return 1;
@@ -210,7 +215,7 @@ static int check_bad(const struct check *check, ina_comm *comm)
 	return ina_close(comm) == INA_OK ? 0 : 1;
 }
 
-/* One mode, in a process of its own. */
+/* One mode, in a separate process. */
 static int run_mode(const char *mode, int number, int rank, int ranks)
 {
 	struct check check = {.mode = mode, .rank = rank, .odd = rank == 1};
@@ -219,7 +224,8 @@ static int run_mode(const char *mode, int number, int rank, int ranks)
 	enum ina_status status;
 	ina_comm *comm;
 
-	/* A rank that is early does not meet one that is still in the mode before. */
+	/* Each mode uses a different port, so an early rank does not meet a rank that is still in
+	 * the mode before. */
 	snprintf(root, sizeof(root), "%s:%d", getenv("INA_ROOT"), INA_DEFAULT_PORT + number);
 	ina_options_init(&check.options);
 	check.options.rank = rank;
@@ -239,8 +245,8 @@ static int run_mode(const char *mode, int number, int rank, int ranks)
 	}
 	status = ina_allreduce(comm, check.send, check.recv, 1000, INA_FLOAT32, INA_SUM);
 	/*
-	 * The others may be done, and rank 1 gone or in another call than they, before this rank
-	 * is. What has an aggregator to do without finishes the first one even so.
+	 * When this rank begins the second call, the others may have finished, and rank 1 may have
+	 * ended or be in another call. A call without the aggregator still finishes the first one.
 	 */
 	if (status == wanted_of(&check) && !is(&check, "bad"))
 		return expect(&check, status, wanted_of(&check), ina_error(comm), now_s());

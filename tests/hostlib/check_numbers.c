@@ -5,10 +5,10 @@
  *
  *	check_numbers [auto|ina|ring|machines]
  *
- * machines: two with two ranks each, by ring; each machine's sum is made first, and these two are
- * added: as recursive doubling does it.
+ * machines: two machines with two ranks each, over the ring. Each machine's sum is made first, and
+ * then the two sums are added, in the order of recursive doubling.
  *
- * Exits with 0 if every element was what reference.c makes of the ranks' contributions.
+ * Exits with 0 if every element equals the result of reference.c for the ranks' contributions.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -18,7 +18,8 @@
 #include "ina.h"
 #include "reference.h"
 
-/* All encodings of 16 bits, as many of near exponents, and of the largest ones; an odd number. */
+/* All encodings of 16 bits, as many of near exponents, and as many of the largest exponents; an odd
+ * number. */
 #define COUNT_MAX (3u * 65536 + 1)
 
 struct check {
@@ -26,7 +27,7 @@ struct check {
 	int rank;
 	int ranks;
 	bool aggregated;
-	enum reference_way way; /* of calls that the aggregator does not take */
+	enum reference_way way; /* for calls that do not use the aggregator */
 	uint32_t seed;
 	uint8_t *send; /* COUNT_MAX elements, and room to shift them */
 	uint8_t *recv;
@@ -39,7 +40,8 @@ static uint32_t hash(uint32_t x)
 	return x ^ (x >> 16);
 }
 
-/* In place of exponents: of floats that are near, so that sums are rounded, or of the largest. */
+/* Bits for the exponents of floats: near each other, so that sums are rounded, or the largest
+ * ones. */
 static reference_bits exponents_of(enum ina_type type, bool largest, uint64_t noise)
 {
 	switch (type) {
@@ -56,7 +58,8 @@ static reference_bits exponents_of(enum ina_type type, bool largest, uint64_t no
 	}
 }
 
-/* What a rank contributes. Of the largest, the signs of all ranks are alike every other time. */
+/* The contribution of a rank. With the largest exponents, every other element has the same sign on
+ * all ranks. */
 static reference_bits element_of(const struct check *check, enum ina_type type, int rank,
                                  size_t index)
 {
@@ -76,7 +79,7 @@ static reference_bits element_of(const struct check *check, enum ina_type type, 
 	return bits == 16 ? (uint16_t)(index * 5 + word % 2) : noise >> (64 - bits);
 }
 
-/* Can an aggregator add it? An average is a sum of other elements. */
+/* Can an aggregator add it? An average is computed from a sum of other elements. */
 static bool is_aggregated(enum ina_type type, enum ina_op op)
 {
 	if (type == INA_UINT8)
@@ -138,14 +141,14 @@ static int run(struct check *check, enum ina_type type, enum ina_op op, size_t c
 	return 0;
 }
 
-/* Where the members of a group are, and where the last one ends. */
+/* Where the members of a group begin, and where the last one ends. */
 static const size_t MEMBERS[] = {0, 5, 12, 12, 1000};
 #define MEMBER_COUNT (sizeof(MEMBERS) / sizeof(MEMBERS[0]) - 1)
 
 /*
- * Several short calls at once, in a group or one by one, every other one in place: of elements from
- * `first` on. They go through the network alike, or by recursive doubling: as one of all their
- * elements, whose place does not matter.
+ * Several short calls at the same time, in a group or one by one, every other one in place; they
+ * use the elements from `first` on. They go through the network one by one; recursive doubling
+ * treats them as one call of all their elements, in which an element's place does not matter.
  */
 static int run_several(struct check *check, enum ina_type type, enum ina_op op, bool grouped,
                        size_t first)

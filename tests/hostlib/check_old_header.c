@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A program that was built against an older ina.h (old/ina.h), with this library: nothing is
- * written behind its structs, and what they lack has its default. A single rank.
+ * A program that was built with an older ina.h (old/ina.h) runs with this library. Nothing is
+ * written past its structs, and members that they lack have their defaults. There is a single rank.
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What fields of struct ina_options do that can be seen. To be run by four ranks on two machines,
- * in virtual time, round an aggregator that swallows everything:
+ * The visible effects of the fields of struct ina_options. To be run by four ranks on two machines,
+ * in virtual time, with an aggregator that swallows everything:
  *
  *	check_options
  *
@@ -19,7 +19,7 @@
 
 static int port = INA_DEFAULT_PORT;
 
-/* What options.log was given. */
+/* The lines passed to options.log. */
 struct lines {
 	int count;
 	int bad;
@@ -62,7 +62,8 @@ static int use(const char *what, struct ina_options *options, struct ina_stats *
 	ina_comm *comm;
 	int ranks;
 
-	/* Each its own port: a rank that is early meets none that is still in the one before. */
+	/* Each opening uses a different port, so an early rank does not meet a rank that is still
+	 * in the one before. */
 	snprintf(root, sizeof(root), "%s:%d", getenv("INA_ROOT"), ++port);
 	options->root = root;
 	if (ina_open(options, &comm, why, sizeof(why)) != INA_OK)
@@ -160,8 +161,8 @@ static int check_polling(void)
 }
 
 /*
- * The library keeps no registrations, whatever is asked for. Between machines' leaders buffers are
- * copied, so only flat ranks register the caller's.
+ * The library keeps no registrations, whatever cache_entries is. Between machines' leaders buffers
+ * are copied, so only flat ranks register the caller's.
  */
 static int check_cache(void)
 {
@@ -181,7 +182,7 @@ static int check_cache(void)
 	return 0;
 }
 
-/* The aggregator answers nothing: so long is it waited for. */
+/* The aggregator never answers: the rank waits this long. */
 static int check_join_timeout(void)
 {
 	static const int timeouts_ms[] = {300, 1000};

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a call costs besides its data. To be run on every rank:
+ * The cost of a call in addition to its data. To be run on every rank:
  *
  *	check_steady ina|ring
  *
- * After some calls that warm up, all-reduces of all sizes, in place and not, blocking and several
- *at once, allocate no memory and register none. Exits with 0 if so, and if every sum was right.
+ * After some calls to warm up, all-reduces of all sizes, in place and not, blocking and several at
+ * the same time, allocate no memory and register none. Exits with 0 if that holds, and if every sum
+ * was right.
  */
 #include <stdatomic.h>
 #include <stdint.h>
@@ -19,7 +20,7 @@
 #define OUTSTANDING 4
 #define ROUNDS      3
 
-/* All allocations of the process go through here; what glibc calls so does the work. */
+/* All allocations of the process come here, and glibc's own functions do the work. */
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *memory, size_t size);
@@ -79,7 +80,7 @@ static int is_sum(const int32_t *data, size_t count, int ranks, int salt)
 	return 1;
 }
 
-/* Some all-reduces of `count` at once; every other one in place. */
+/* Some all-reduces of `count` at the same time, every other one in place. */
 static int run(ina_comm *comm, size_t count, int outstanding)
 {
 	ina_request *requests[OUTSTANDING];

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The end of a host. To be run on every rank, 3 at least:
+ * The end of a host. To be run on every rank, at least 3:
  *
  *	check_survivors VICTIM [late | busy RANK | timeout MS]
  *
- * All ranks all-reduce without end; with `late` the victim sleeps outside the library, and all
- * others wait for it; with `busy` another rank does, for 20 s, and the others must not wait for it
- * to hear of the victim's end; with `timeout` that is peer_timeout_ms. Each says "ready" before,
- * and "heard" when it has, and after how long. Between them somebody kills or freezes the victim's
- * host.
- * Every other rank exits with 0 if it got INA_ERR_PEER with a text that names the victim, and if
- * the survivors' new communicator works.
+ * All ranks all-reduce without end. With `late` the victim sleeps outside the library, and all
+ * others wait for it. With `busy` another rank sleeps, for 20 s, and the others must not wait for
+ * it to learn of the victim's end. `timeout` sets peer_timeout_ms. Each rank prints "ready" before,
+ * and "heard" with the time when it has learned of the end. Between the two, the test kills or
+ * freezes the victim's host. Every other rank exits with 0 if it got INA_ERR_PEER with a text that
+ * names the victim, and if the survivors' new communicator works.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,7 +49,7 @@ static void fill(int rank)
 		send[i] = (rank + 1) * (int32_t)i;
 }
 
-/* Until it fails. Returns whether it failed as it should. */
+/* All-reduces until one fails. Returns whether it failed as it should. */
 static int run_until_failure(ina_comm *comm, int victim, int late, int busy)
 {
 	int rank = ina_comm_rank(comm);
@@ -61,7 +60,7 @@ static int run_until_failure(ina_comm *comm, int victim, int late, int busy)
 
 	fill(rank);
 	printf("ready\n");
-	/* What all gave before the end may still be summed: so only once. */
+	/* The contributions from before the end may still be summed, so it calls only once. */
 	if (rank == busy)
 		sleep(BUSY_S);
 	for (;;) {
@@ -88,7 +87,7 @@ static int regroup(struct ina_options *options, int rank, int ranks, int victim)
 	options->rank = rank > victim ? rank - 1 : rank;
 	options->ranks = ranks - 1;
 	if (victim == 0)
-		options->root = "192.0.2.2"; /* the lab's address of what was rank 1 */
+		options->root = "192.0.2.2"; /* the lab's address of the host that was rank 1 */
 	if (ina_open(options, &comm, why, sizeof(why)) != INA_OK) {
 		printf("WRONG: the survivors' ina_open: %s\n", why);
 		return 1;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A job that computes between its all-reduces, for jobs that share an aggregator. To be run on
- * every rank, in virtual time, where computing costs nothing:
+ * A job that computes between its all-reduces, for tests in which jobs share an aggregator. To be
+ * run on every rank, in virtual time, where computing costs nothing:
  *
  *	check_turns CALLS COMPUTE_MS STARTED
  *
- * STARTED all-reduces at a time are started one behind the other, and then waited for. Prints how
- * many calls the aggregator made, how often the job gave its place to another one, how long the
- * slowest ones took, from start to the last sum, and how long it took to open the communicator.
- * Exits with 0 if every sum is right.
+ * Starts STARTED all-reduces one after the other, and then waits for them. Prints how many calls
+ * the aggregator made, how often the job gave its context to another one, how long the slowest
+ * calls took, from start to the last sum, and how long it took to open the communicator. Exits with
+ * 0 if every sum is right.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * All-reduces until that fails, while something befalls the hosts. To be run on every rank:
+ * All-reduces until one fails, while the test disturbs the hosts. To be run on every rank:
  *
  *	check_until CALLS
  *
- * There are ten milliseconds between two. Prints how it ended: "ended after 3.21 s: " with the
- *error, or "went on" if all are done. Exits with 1 if a sum was wrong.
+ * There are ten milliseconds between two calls. Prints how it ended: "ended after 3.21 s: " with
+ * the error, or "went on" if all calls completed. Exits with 1 if a sum was wrong.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An RDMA device for units: what is posted is kept here, and completions come when the test says
- * so. Registrations are made by this file's own ibv_reg_mr(), and no library is asked.
+ * An RDMA device for unit tests: it keeps the posted work requests, and gives completions when the
+ * test says so. This file's own ibv_reg_mr() makes registrations, without any library.
  */
 #ifndef FAKE_DEVICE_H
 #define FAKE_DEVICE_H
@@ -13,7 +13,7 @@
 struct fake_queue {
 	struct ibv_qp qp;
 	struct rdma_cm_id id;
-	uint64_t ids[FAKE_POSTED]; /* of the work requests, in order */
+	uint64_t ids[FAKE_POSTED]; /* wr_ids of the work requests, in order */
 	struct ibv_sge sges[FAKE_POSTED][INA_MESSAGE_SGES];
 	int posted;
 };
@@ -27,37 +27,38 @@ struct fake_device {
 	struct fake_queue rx[INA_PURPOSE_COUNT];
 	struct rdma_cm_id listener;
 	struct rdma_event_channel events;
-	int channel_ends[2]; /* the reading end is the channel's */
+	int channel_ends[2]; /* the reading end is that of the completion channel */
 	int other_ends[2];   /* the reading end is that of all other events */
-	/* One that is told of next; NULL: none. */
+	/* The event that is reported next; NULL: no event. */
 	struct rdma_cm_event *manager_event;
 	const struct ibv_async_event *device_event;
-	/* Completions that come at the next looks, oldest first, at most `batch` a look. */
+	/* Completions for the next looks, oldest first, at most `batch` in one look. */
 	struct ibv_wc wcs[FAKE_POSTED];
 	int wc_first;
 	int wc_end;
 	int batch;
-	int looks;             /* at the completion queue */
-	int deregister_errors; /* so many calls of ibv_dereg_mr() fail */
-	int register_errno;    /* not 0: calls of ibv_reg_mr() fail with it */
+	int looks;             /* looks at the completion queue */
+	int deregister_errors; /* this many calls of ibv_dereg_mr() fail */
+	int register_errno;    /* not 0: calls of ibv_reg_mr() fail with this errno */
 	enum ibv_mtu active_mtu;
 	union ibv_gid gid;
 };
 
-/* There is one. A fresh one, and a fabric of `ranks` that is connected by it. */
+/* There is one device. fake_open() gives a fresh one, and a fabric of `ranks` that is connected
+ * through it. */
 extern struct fake_device fake;
 void fake_open(struct ina_fabric *fabric, int rank, int ranks);
 void fake_close(void);
 
-/* The device and the connection manager tell of what is set. */
+/* The device and the connection manager report the events that are set. */
 void fake_tell(void);
 
-/* The next look finds this one too. */
+/* Adds a completion for the next look. */
 void fake_complete(uint64_t wr_id, enum ibv_wc_status status, uint32_t byte_len);
 
 /*
- * The message that was sent last comes back on the aggregated connection as a sum of all ranks,
- * into the oldest receive that is left, whose number is `receive`.
+ * The message that was sent last comes back on the aggregated connection as a sum of all ranks. It
+ * goes into the oldest unused receive, whose number is `receive`.
  */
 void fake_sum(int receive, int ranks);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Signals at every moment: the linker puts these in the place of the library's system calls
- * (--wrap), and every third or so is interrupted before it does anything, as signal(7) allows. The
+ * Signals at every moment: the linker replaces the library's system calls by these functions
+ * (--wrap). About every third call is interrupted before it does anything, as signal(7) allows. The
  * test's own calls are compiled to be the real ones.
  */
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 
-/* Each thread has its own row of numbers: the rows of a test are the same each time. */
+/* Each thread has a separate series of random numbers, the same in each run of a test. */
 static bool is_interrupted(void)
 {
 	static _Thread_local uint32_t drawn = 1;

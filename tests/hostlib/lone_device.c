@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An RDMA device that can be opened, and connects nobody: it is enough for ranks that are all on
- * one machine, which add up in shared memory. So a check runs where there is no RDMA, and with
- * sanitizers that hosts of a lab have no room for.
+ * An RDMA device that can be opened, but connects to no other. That suffices for ranks that are all
+ * on one machine, which add up in shared memory. So a check can run without RDMA, and with
+ * sanitizers for which the hosts of a lab have too little memory.
  */
 #include <fcntl.h>
 #include <infiniband/verbs.h>
@@ -20,10 +20,10 @@ struct lone {
 	struct ibv_pd pd;
 	struct ibv_comp_channel channel;
 	struct ibv_cq cq;
-	int ends[2]; /* of a pipe in which nothing ever comes */
+	int ends[2]; /* the ends of a pipe that stays empty */
 };
 
-/* The first part of it, which the library gives back. */
+/* Its first member is the struct that the library passes back. */
 static struct lone *lone_of(struct rdma_event_channel *events)
 {
 	return (struct lone *)events;

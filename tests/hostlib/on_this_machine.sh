@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# on_this_machine.sh RANKS COMMAND...: the command as so many ranks of this machine, at a port that
-# nobody else has. Fails where any of them does.
+# on_this_machine.sh RANKS COMMAND...: runs the command as RANKS ranks on this machine, at a port that no
+# other job uses. Fails if any of them fails.
 ranks=$1
 shift
 export INA_RANKS=$ranks INA_BIND=127.0.0.1 INA_COOKIE="on_this_machine $$"

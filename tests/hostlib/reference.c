@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sums, products, averages, maxima and minima, computed in another way. */
+/* Sums, products, averages, maxima and minima, computed in a different way. */
 #include "reference.h"
 
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
 
-/* Wide enough for every product of two integers; 113 bits of fraction, more than twice a float64's.
+/* Wide enough for every product of two integers; 113 bits of fraction, more than twice as many as
+ * float64.
  */
 __extension__ typedef __int128 wide;
 __extension__ typedef unsigned __int128 unsigned_wide;
@@ -24,7 +25,8 @@ static const struct format FORMATS[] = {
         [INA_FLOAT16] = {5, 10, 0x7E00},
 };
 
-/* Of each non-negative encoding of 16 bits, infinity as the number that it would be in its place.
+/* The values of all non-negative 16-bit encodings; infinity has the value that a number in its
+ * place would have.
  */
 static double magnitudes[2][0x8000];
 
@@ -73,7 +75,7 @@ double reference_value(enum ina_type type, reference_bits bits)
 	return bits & sign ? -value : value;
 }
 
-/* The compiler's own rounding of double to float is the processor's: good enough a witness. */
+/* The compiler's rounding of double to float is the processor's, which is independent enough. */
 static reference_bits round_float32(double value)
 {
 	float rounded = (float)value;
@@ -154,7 +156,7 @@ static wide integer_of(enum ina_type type, reference_bits bits)
 	}
 }
 
-/* Modulo 2 to the number of bits. */
+/* Modulo 2 to the power of the number of bits. */
 static reference_bits bits_of(enum ina_type type, wide value)
 {
 	return (reference_bits)value & (UINT64_MAX >> (64 - 8 * reference_bytes(type)));
@@ -169,7 +171,7 @@ static reference_bits combine_integers(enum ina_type type, enum ina_op op, refer
 	switch (op) {
 	case INA_SUM:
 		return bits_of(type, x + y);
-	case INA_PROD: /* of 64 unsigned bits, the lower half of 128 */
+	case INA_PROD: /* of two 64-bit unsigned numbers, the lower half of 128 bits */
 		return bits_of(type, (wide)((unsigned_wide)x * (unsigned_wide)y));
 	case INA_MAX:
 		return x > y ? a : b;
@@ -209,7 +211,7 @@ static quad combine_values(enum ina_op op, quad a, quad b)
 		return a * b;
 	if (op == INA_SUM || a != a || b != b)
 		return a + b;
-	if (a == b) /* zeros may differ in sign */
+	if (a == b) /* zeros may have different signs */
 		return (op == INA_MAX) == has_sign(a) ? b : a;
 	return (op == INA_MAX) == (a > b) ? a : b;
 }
@@ -223,14 +225,14 @@ reference_bits reference_combine(enum ina_type type, enum ina_op op, reference_b
 		return combine_integers(type, op, a, b);
 	if (type == INA_FLOAT64)
 		return round_float64(combine_values(op, quad_of(a), quad_of(b)));
-	/* Sums and products of these have no more digits than a double. */
+	/* Sums and products of these types have no more digits than a double. */
 	value = (double)combine_values(op, reference_value(type, a), reference_value(type, b));
 	if (op == INA_PROD && type == INA_BFLOAT16)
 		value = (float)value;
 	return reference_round(type, value);
 }
 
-/* The operands [first, first + width) of a tree, of which there are `count`. */
+/* The operands [first, first + width) of a tree over `count` operands. */
 static reference_bits combine_tree(enum ina_type type, enum ina_op op,
                                    const reference_bits *operands, int count, int first, int width)
 {
@@ -284,7 +286,7 @@ reference_bits reference_ring(enum ina_type type, enum ina_op op, const referenc
 	reference_bits wide[INA_MAX_RANKS];
 	reference_bits sum;
 
-	/* n chunks, as equal as can be, the first ones larger by one; each begins at its rank. */
+	/* n chunks of almost equal size, the first ones larger by one; each begins at its rank. */
 	for (chunk = 0; chunk < ranks; chunk++) {
 		end += elements / ranks + (chunk < elements % ranks);
 		if (index < end)
@@ -300,7 +302,7 @@ reference_bits reference_ring(enum ina_type type, enum ina_op op, const referenc
 	return sum;
 }
 
-/* The units [first, first + width): pairs of ranks at first, then single ones. */
+/* The units [first, first + width): pairs of ranks first, then single ranks. */
 static reference_bits combine_units(enum ina_type type, enum ina_op op,
                                     const reference_bits *operands, int pairs, int first, int width)
 {
@@ -315,7 +317,7 @@ static reference_bits combine_units(enum ina_type type, enum ina_op op,
 	return reference_combine(type, op, operands[2 * first], operands[2 * first + 1]);
 }
 
-/* Each step in the type itself. */
+/* Each step is rounded to the type. */
 static reference_bits by_pairs(enum ina_type type, enum ina_op op, const reference_bits *operands,
                                int count)
 {
@@ -379,8 +381,9 @@ static reference_bits largest(enum ina_type type, quad value)
 }
 
 /*
- * Each is divided by the first power of two above the ranks, and rounded to float32 or float64;
- * these are added up as such, and the sum is divided by the ranks and multiplied by that power.
+ * Each element is divided by the first power of two above the number of ranks, and rounded to
+ * float32 or float64. These addends are summed in that type, and the sum is divided by the number
+ * of ranks and multiplied by that power.
  */
 static reference_bits average_of_floats(enum reference_way way, enum ina_type type,
                                         const reference_bits *operands, int count, size_t index,
@@ -403,7 +406,7 @@ static reference_bits average_of_floats(enum reference_way way, enum ina_type ty
 	sum = as == INA_FLOAT64 ? quad_of(average) : (quad)reference_value(as, average);
 	average = as == INA_FLOAT64 ? round_float64(sum * power / count)
 	                            : round_float32((double)(sum * power / count));
-	/* All are finite, or the sum would not be. */
+	/* All elements are finite, or the sum would not be. */
 	if (sum - sum == 0 && average == largest(as, sum) + 1)
 		average = largest(as, sum);
 	return as == type ? average : narrow(type, average);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What an all-reduce must give, by docs/protocol.md and by arithmetic that shares nothing with the
- * library or the aggregator: numbers are made from their fields in double, and rounded by a search
- * for the neighbours.
+ * The expected result of an all-reduce, by docs/protocol.md and by arithmetic that shares nothing
+ * with the library or the aggregator: numbers are made from their fields in double, and rounded by
+ * a search for the neighbours.
  */
 #ifndef INA_TEST_REFERENCE_H
 #define INA_TEST_REFERENCE_H
@@ -11,29 +11,30 @@
 
 #include "ina.h"
 
-/* An element's bits, the lowest ones. */
+/* An element's bits, in the lowest bits. */
 typedef uint64_t reference_bits;
 
-/* To be called once, before anything else here. */
+/* To be called once, before any other function of this file. */
 void reference_init(void);
 
 /* Bytes of an element. */
 size_t reference_bytes(enum ina_type type);
 
-/* Of floats of at most 32 bits, and of int32. */
+/* For floats of at most 32 bits, and for int32. */
 double reference_value(enum ina_type type, reference_bits bits);
 
-/* The number of such a type of floats that is nearest to value; ties to the even one. */
+/* The number of such a float type that is nearest to value; ties to even. */
 reference_bits reference_round(enum ina_type type, double value);
 
-/* a op b, rounded once; a product of bfloat16 to float32 first. */
+/* a op b, rounded once; a product of bfloat16 is rounded to float32 first. */
 reference_bits reference_combine(enum ina_type type, enum ina_op op, reference_bits a,
                                  reference_bits b);
 
 /*
- * What these make of the operands of `count` ranks, of element `index` of `elements`; op is not an
- * average. In the network rank r is at port r, and there are 2 to 64. The ring and recursive
- * doubling round a sum or product of 16 bits once, at the end.
+ * The results of the network, the ring and recursive doubling for element `index` of `elements`,
+ * from the operands of `count` ranks; op is not an average. In the network rank r is at port r, and
+ * there are 2 to 64 ranks. The ring and recursive doubling round a sum or product of 16 bits once,
+ * at the end.
  */
 reference_bits reference_network(enum ina_type type, enum ina_op op, const reference_bits *operands,
                                  int count);
@@ -45,10 +46,10 @@ reference_bits reference_doubling(enum ina_type type, enum ina_op op,
 enum reference_way {
 	REFERENCE_NETWORK,
 	REFERENCE_HOSTS,    /* the ring or recursive doubling, by the length */
-	REFERENCE_MACHINES, /* of two ranks each, whose sums two hosts add up */
+	REFERENCE_MACHINES, /* machines of two ranks each, whose sums two hosts add up */
 };
 
-/* The result of an all-reduce that goes so, whatever op is. */
+/* The result of an all-reduce in this way, for any op. */
 reference_bits reference_result(enum reference_way way, enum ina_type type, enum ina_op op,
                                 const reference_bits *operands, int count, size_t index,
                                 size_t elements);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Installed under a DESTDIR: what is there, and programs in C and C++ that are built against it, by pkg-config and by CMake.
+"""An installation under a DESTDIR: its files, and programs in C and C++ that are built with it, by pkg-config and by CMake.
 
-The programs are the examples of the manual pages. Run as the only rank they need no network.
+The programs are the examples of the manual pages. As the only rank they need no network.
 """
 import json
 import os
@@ -27,7 +27,7 @@ def run(*command, env=None, cwd=None):
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory):
-    """The folder that would be the prefix, inside of a DESTDIR."""
+    """The folder that would be the prefix, inside a DESTDIR."""
     destdir = tmp_path_factory.mktemp("destdir")
     run("cmake", "--install", BUILD, "--prefix", f"/{PREFIX}", env={"DESTDIR": str(destdir)})
     return destdir / PREFIX
@@ -40,7 +40,7 @@ def libdir(installed):
 
 
 def example(page):
-    """The program of a page's EXAMPLES, as a reader would see it."""
+    """The program in a page's EXAMPLES, as a reader would see it."""
     (block,) = re.findall(r"^\.Bd -literal\n(.*?)^\.Ed$", page.read_text(), re.M | re.S)
     return re.sub(r"^\\&", "", block, flags=re.M).replace(r"\e", "\\")
 
@@ -50,7 +50,7 @@ def pkg_config(libdir, *arguments):
 
 
 def run_alone(program, libdir):
-    """As rank 0 of 1. The example has to say something, and to find the library where it was installed."""
+    """Runs the program as rank 0 of 1. The example must print something, and find the library where it was installed."""
     return run(program, env={"INA_RANK": "0", "INA_RANKS": "1", "LD_LIBRARY_PATH": str(libdir)})
 
 
@@ -74,7 +74,7 @@ def test_ina_perf_finds_its_library(installed):
 
 
 def test_torch_finds_its_library(installed, libdir):
-    """Where torch is there to build for."""
+    """Only if torch is installed."""
     for package in installed.rglob("torch_ina"):
         out = run("/usr/bin/python3", "-c", "import torch.distributed, torch_ina, torch_ina_hook; assert hasattr(torch.distributed.Backend, 'INA');"
                   "print(torch_ina_hook._load()._name)", env={"PYTHONPATH": str(package.parent), "LD_LIBRARY_PATH": ""})
@@ -82,7 +82,7 @@ def test_torch_finds_its_library(installed, libdir):
 
 
 def test_mpi_finds_all_it_needs(installed):
-    """Each is one file, that a host loads into any program of its MPI."""
+    """Each is one file, which a host loads into any program of its MPI."""
     for library in installed.rglob("libina-mpi-*.so"):
         needed = run("ldd", library)
         assert "not found" not in needed and "libina." not in needed
@@ -91,7 +91,7 @@ def test_mpi_finds_all_it_needs(installed):
 @pytest.mark.parametrize("options, werror, asserts", [
     ([], False, True), (["-DINA_WERROR=ON"], True, True), (["-DCMAKE_BUILD_TYPE=Release"], False, False)])
 def test_flags(options, werror, asserts, tmp_path):
-    """Whose compiler warns of something else can build it all the same; asserts are there but for a release."""
+    """A user whose compiler has other warnings can still build it. Asserts are compiled in, except in a release."""
     run("cmake", "-S", SOURCE, "-B", tmp_path, "-G", "Ninja", "-DINA_PARTS=hostlib", "-DINA_TESTS=OFF",
         "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON", *options)
     commands = [entry["command"].split() for entry in json.loads((tmp_path / "compile_commands.json").read_text())]
@@ -116,7 +116,7 @@ def test_every_call_has_a_page():
 
 
 def test_synopses_are_the_header():
-    """Each prototype of a page is what ina.h declares."""
+    """Each prototype on a page equals the declaration in ina.h."""
     header = re.sub(r"\s+", " ", (SOURCE / "hostlib/include/ina.h").read_text())
     for page in PAGES:
         if page.suffix != ".3":
@@ -139,7 +139,7 @@ def test_pages_are_well_formed():
 
 
 def build_and_run(compiler, source, libdir):
-    """By pkg-config, without a warning."""
+    """With pkg-config, without a warning."""
     program = source.with_suffix("")
     run(*compiler, *STRICT, "-o", program, source, *pkg_config(libdir, "--cflags", "--libs"))
     assert run_alone(program, libdir).strip() != ""
@@ -154,7 +154,7 @@ def test_examples(page, libdir, tmp_path):
 
 @pytest.mark.parametrize("page", [page for page in PAGES if "calloc" not in page.read_text()], ids=lambda page: page.name)
 def test_examples_are_cxx(page, libdir, tmp_path):
-    """All but those that C++ wants a cast in, for calloc()."""
+    """All examples but those in which C++ requires a cast for calloc()."""
     source = tmp_path / "example.cpp"
     source.write_text(example(page))
     build_and_run(["g++", "-std=c++17"], source, libdir)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`make install` itself: into a DESTDIR, from nothing, and README's program built against what came of it."""
+"""`make install` itself: into a DESTDIR, from a clean tree; README's program is built with the result."""
 import os
 import re
 import subprocess
@@ -19,8 +19,8 @@ def run(*command, timeout=280, **environment):
 
 def test_make_install(tmp_path):
     destdir, program = tmp_path / "destdir", tmp_path / "sum"
-    # Not optimized, for the sake of time: what is looked at is where things are.
-    for _ in range(2):  # the second time over the first
+    # Not optimized, to save time: the test checks only where the files are.
+    for _ in range(2):  # the second time over the first installation
         run("make", "-C", SOURCE, "install", f"BUILD={tmp_path / 'build'}", f"DESTDIR={destdir}", f"PREFIX={PREFIX}",
             CMAKE_BUILD_TYPE="Debug")
     assert not Path(PREFIX).exists()
@@ -35,5 +35,5 @@ def test_make_install(tmp_path):
     run("cc", "-o", program, program.with_suffix(".c"), *run("pkg-config", "--cflags", "--libs", "ina", **paths).split())
     alone = {"INA_RANK": "0", "INA_RANKS": "1", "LD_LIBRARY_PATH": str(library.parent)}
     assert run(program, **alone) == "0.5 1 2\n"
-    # What is installed beside the library finds it by itself.
+    # Programs installed next to the library find it without any setting.
     assert "# ina-perf: 1 ranks" in run(installed / "bin/ina-perf", "-e", "4", INA_RANK="0", INA_RANKS="1")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each field of struct ina_options is set by some test: one that no test names could stop working unseen."""
+"""Each field of struct ina_options is set by some test: a field that no test names could stop working unnoticed."""
 import re
 from pathlib import Path
 
@@ -15,7 +15,7 @@ def fields(struct):
 
 
 def sources():
-    """Of the tests; benches are none."""
+    """The sources of the tests, without benches."""
     paths = [path for path in (ROOT / "tests").rglob("*.c") if "bench" not in path.parts]
     return "\n".join(path.read_text() for path in paths)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs ina-lab for the tests, and sees to it that each run leaves nothing behind."""
+"""Runs ina-lab for the tests, and checks that each run leaves nothing behind."""
 
 import os
 import pathlib
@@ -36,14 +36,14 @@ def wait_until(condition, seconds, what):
 
 
 class Lab:
-    """ina-lab with a TMPDIR of its own, whose name marks every process of the runs."""
+    """ina-lab with its own TMPDIR, whose name marks every process of the runs."""
 
     def __init__(self, folder):
         self.folder = folder
         self.environment = dict(os.environ, TMPDIR=str(folder))
 
     def start(self, *options, command, n=2, aggregator="off", **popen):
-        # The mark is the name of the shell in the hosts, so that ina-lab's own line has it too.
+        # The mark is the name of the shell in the hosts, so ina-lab's own command line has it too.
         line = [LAB, "run", "-n", str(n), "--aggregator", aggregator, "--timeout", "240", *options,
                 "--", "sh", "-c", command, str(self.folder)]
         return subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -55,7 +55,7 @@ class Lab:
         return process
 
     def processes_of_host(self, rank):
-        """A host's kernel and, where that runs them, the processes of its guest."""
+        """A host's kernel and, if guest processes are processes of the machine, those too."""
         return [pid for pid, line in processes_with(f"umid=host{rank} ").items()
                 if str(self.folder) in line]
 
@@ -76,7 +76,7 @@ def lab(tmp_path):
 
 
 def lines(text, rank=None):
-    """The lines of ranks in `text` as they came, or one rank's without its prefix."""
+    """The ranks' lines in `text` in their order, or one rank's without its prefix."""
     if rank is None:
         return [line for line in text.splitlines() if line.startswith("[")]
     prefix = f"[{rank}] "

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many hosts round a plain switch. ctest takes a few more than 32, in virtual time; `make scale` as many as it is told
-(INA_HOSTS), in real time too, and says how long they took to come up."""
+"""Many hosts around a plain switch. ctest runs slightly more than 32, in virtual time. `make scale` runs the number in INA_HOSTS,
+also in real time, and reports how long they took to boot."""
 
 import ipaddress
 import os
@@ -10,11 +10,11 @@ import pytest
 from conftest import lines
 
 HOSTS = int(os.environ.get("INA_HOSTS", "34"))
-RING_MOST = 64  # hosts; with more a ring takes too long to simulate
+RING_MOST = 64  # hosts; the ring of more would take too long to simulate
 MODES = ["virtual", "real"] if "INA_HOSTS" in os.environ else ["virtual"]
 SIZES = [8, 65536] if HOSTS <= RING_MOST else [8]
 
-TRIES = 20  # a second apart: the server may not listen yet
+TRIES = 20  # a second apart, because the server may not listen yet
 
 COMMAND = f"""
     echo host $(hostname) $INA_BIND $(cat /sys/class/infiniband/rxe0/ports/1/gids/1)
@@ -27,8 +27,8 @@ COMMAND = f"""
 
 @pytest.mark.parametrize("mode", MODES)
 def test_hosts(lab, capsys, mode):
-    """Each has a name, an address and a GID of its own, and the last one reaches the first by RDMA. In all-reduces
-    among all of them every element of every sum is right on every one."""
+    """Each host has its own name, address and GID, and the last one reaches the first by RDMA. In all-reduces among all of them,
+    every element of every sum is right on every host."""
     process = lab.start("--timeout", "1000", *(["--virtual-time"] if mode == "virtual" else []), n=HOSTS, command=COMMAND)
     process.out, process.err = process.communicate(timeout=1100)
     assert process.returncode == 0, process.err[-3000:]

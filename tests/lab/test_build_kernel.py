@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""lab/build-kernel.sh that is interrupted, killed, or called twice at once. What takes minutes is done by stand-ins."""
+"""lab/build-kernel.sh when it is interrupted, killed, or called twice at the same time. Stand-ins replace the programs that take
+minutes."""
 import re
 import signal
 import subprocess
@@ -14,7 +15,7 @@ TOOLS = {
     "xz": "exit 0", "tar": "exit 0", "patch": "exit 0", "python3": "echo compared",
     "df": "printf 'Filesystem\\nfake 0 0 9999 0 /\\n'",
     "strip": 'cp "$3" "$2"',
-    # The compiler that make has started lasts until the gate is open; what it makes is empty but for its first line.
+    # The compiler that make starts runs until the gate is open; its output is empty except for the first line.
     "make": """
 case "$*" in
 *allnoconfig*) cp "${3#KCONFIG_ALLCONFIG=}" .config; exit ;;
@@ -24,7 +25,7 @@ sh -c 'until [ -e "$0/gate" ]; do sleep 0.05; done' "$FAKES" compiler
 printf '#!/bin/sh\\n' >linux; chmod +x linux""",
 }
 
-# What is left in the end.
+# The files that remain in the end.
 FILES = {"linux", "stamp", "sources.diff", "lock"}
 
 pytestmark = pytest.mark.skipif(not ARCHIVE.exists(), reason=f"{ARCHIVE} is missing: scripts/install-packages.sh demo")
@@ -60,7 +61,7 @@ class Kernel:
 def kernel(tmp_path):
     instance = Kernel(tmp_path)
     yield instance
-    instance.open_gate()  # nobody waits for it any more
+    instance.open_gate()  # no process waits for it any more
     wait_until(lambda: not instance.is_compiling(), 60, "the compiler to end")
 
 
@@ -79,7 +80,7 @@ def test_once_is_enough(kernel):
 
 @pytest.mark.parametrize("record", [None, "stamp of another kernel"])
 def test_sources_that_were_not_compared(kernel, record):
-    """They are then, and nothing is compiled for it."""
+    """The script compares them now, and compiles nothing for that."""
     kernel.open_gate()
     assert finish(kernel.start())[0] == 0
     path = kernel.output / "sources.diff"
@@ -92,7 +93,7 @@ def test_sources_that_were_not_compared(kernel, record):
 
 
 def test_three_at_once(kernel):
-    """One builds, the others wait for it."""
+    """One of them builds, and the others wait for it."""
     builds = [kernel.start()]
     wait_until(kernel.is_compiling, 60, "the first to compile")
     builds += [kernel.start(), kernel.start()]
@@ -107,12 +108,12 @@ def test_three_at_once(kernel):
 
 @pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_interrupted(kernel, number, code):
-    """Nothing of it stays, no compiler either; one who waited builds in its place."""
+    """Nothing of it stays, not even a compiler; one that waited builds in its place."""
     build = kernel.start()
     wait_until(kernel.is_compiling, 60, "it to compile")
     waiting = kernel.start()
     assert "waiting for the build" in waiting.stdout.readline()
-    compilers = set(kernel.is_compiling())  # two for a moment, where it has just forked
+    compilers = set(kernel.is_compiling())  # briefly two, just after a fork
     build.send_signal(number)
     assert finish(build)[0] == code
     wait_until(lambda: not compilers.intersection(kernel.is_compiling()), 60, "its compiler to be gone")
@@ -122,7 +123,7 @@ def test_interrupted(kernel, number, code):
 
 
 def test_killed(kernel):
-    """It could not tidy up: the next one does, and builds."""
+    """It could not tidy up; the next one does, and builds."""
     build = kernel.start()
     wait_until(kernel.is_compiling, 60, "it to compile")
     build.kill()

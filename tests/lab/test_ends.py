@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""
-Every way for a run to end but the good one. The fixture checks each for leftovers. How long it takes is the machine's matter:
-a run that does not end by itself has another exit code, 124, for its own --timeout.
+"""Every way for a run to end, except success. The fixture checks each for leftovers. How long it takes depends on the machine: a
+run that does not end has another exit code, 124, from its own --timeout.
 """
 
 import os
@@ -13,7 +12,7 @@ import pytest
 from conftest import processes_with, wait_until
 
 HOLD = "echo started; sleep 1000"
-# A process of the guest that never asks its kernel for anything.
+# A process of the guest that never makes a system call.
 SPIN = "echo started; while :; do :; done"
 
 
@@ -34,7 +33,7 @@ def test_a_killed_kernel(lab):
 
 
 def test_nothing_of_a_killed_kernel_runs_on(lab):
-    """Its guest's processes are processes of the machine, and must go with it, the busy ones too."""
+    """The guest's processes are processes of the machine, and must end with it, including the busy ones."""
     process = start_and_hold(lab, command=SPIN)
     os.kill(lab.kernel(1), signal.SIGKILL)
     wait_until(lambda: not lab.processes_of_host(1), 60, "the guest's processes to be gone")
@@ -51,7 +50,7 @@ def test_a_kernel_that_does_not_come_up(lab):
 
 
 def test_a_host_that_cannot_be_set_up(lab):
-    # The hosts have a /dev/shm of their own, where this folder is not.
+    # The hosts have a separate /dev/shm, which does not contain this folder.
     with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
         run = lab.run(n=1, cwd=folder, command="exit 0")
     assert run.returncode == 125
@@ -70,7 +69,7 @@ def test_interrupted(lab, number, code):
 
 
 def test_interrupted_in_virtual_time(lab):
-    """Time that nobody waits for any more stands still: the bridge hears that it is to end."""
+    """Virtual time stands still when no host waits for it any more: the bridge receives the signal to end."""
     process = lab.start("--virtual-time", n=3, command="$INA_PERF -b 8 -e 64M -f 4 -n 1000")
     wait_until(lambda: " 32 " in process.stdout.readline(), 60, "all-reduces of 32 bytes")
     process.send_signal(signal.SIGTERM)

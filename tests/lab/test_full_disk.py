@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A disk that is full, under whatever is written: a line that names the file and the reason, and an exit code."""
+"""A full disk, for every file that is written: a line that names the file and the reason, and an exit code."""
 import os
 import subprocess
 
 import pytest
 from conftest import LAB
 
-FULL = "/dev/full"  # opens, and takes not one byte
+FULL = "/dev/full"  # it opens, and takes not a single byte
 NO_ROOM = "No space left on device"
 PERF = os.environ.get("INA_PERF", "build/ina-perf")
 ALONE = dict(os.environ, INA_RANK="0", INA_RANKS="1")
 
 
 def test_what_the_bridge_writes(lab):
-    """The commands' output arrives; behind it stands what did not."""
+    """The commands' output arrives, followed by the name of the file that could not be written."""
     run = lab.run("--quiet", "--pcap", FULL, n=1, command="echo done")
     assert run.returncode == 125, run.err
     assert run.out == "[0] done\n"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the hosts' kernel has of ours: patches that lab/README.md lists, and none of them where frames or RDMA go."""
+"""The changes to the hosts' kernel: the patches that lab/README.md lists, and none of them in code for frames or RDMA."""
 import os
 import re
 import subprocess
@@ -14,7 +14,7 @@ ELSEWHERE = re.compile(r"drivers/infiniband/|drivers/net/|net/|include/(uapi/)?(
 
 
 def changed(patch):
-    """The files that it changes, from both lines of each header."""
+    """The files that a patch changes, from both lines of each header."""
     return set(re.findall(r"^(?:---|\+\+\+) (?:[ab]/)?(\S+)", patch.read_text(), re.M))
 
 
@@ -36,7 +36,7 @@ def test_a_patch_there_would_be_found(tmp_path, file):
 
 
 def changes(text):
-    """File by file what a diff adds, less what it takes away: the same however its hunks are cut."""
+    """The lines that a diff adds and removes, by file: the same however its hunks are divided."""
     files = {}
     for line in text.splitlines():
         header = re.match(r"(?:---|\+\+\+) (?:[ab]/)?(\S+)", line)
@@ -48,7 +48,7 @@ def changes(text):
 
 
 def test_the_kernel_was_built_from_the_archive_and_these_patches():
-    """sources.diff is how the sources differed from Debian's archive when they were built."""
+    """sources.diff is the difference of the sources from Debian's archive when they were built."""
     kernel = Path(os.environ.get("INA_KERNEL", LAB.parent / ".kernel/linux")).parent
     record = kernel / "sources.diff"
     assert record.exists(), f"{record} is missing: run lab/build-kernel.sh"
@@ -61,7 +61,7 @@ def test_the_kernel_was_built_from_the_archive_and_these_patches():
 
 @pytest.fixture
 def unpacked(tmp_path):
-    """An archive, and what was unpacked from it but for one file."""
+    """An archive, and its unpacked contents except one file."""
     for name in ("net/a.c", "drivers/infiniband/rxe.c", "left/out.c"):
         (tmp_path / "top" / name).parent.mkdir(parents=True)
         (tmp_path / "top" / name).write_text("one\ntwo\n")
@@ -98,7 +98,7 @@ def test_an_archive_that_cannot_be_read(unpacked):
 
 
 def test_nothing_else_changes_the_sources():
-    """build-kernel.sh writes to the unpacked tree by these patches, and by its makefiles."""
+    """Only these patches and its own makefiles let build-kernel.sh write to the unpacked tree."""
     script = (LAB / "build-kernel.sh").read_text()
     assert re.findall(r"\bpatch -p1[^|]*", script) == ['patch -p1 --silent --forward <"$patch" ']
     assert 'patches=("$here"/*.patch)' in script and 'for patch in "${patches[@]}"; do' in script

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""As many hosts as there can be: their orders, and what they take of the machine. A script is their kernel."""
+"""The largest number of hosts: their orders, and the machine's resources that they use. A script stands in for their kernel."""
 
 import ipaddress
 import os
@@ -12,7 +12,7 @@ from conftest import LAB, wait_until
 
 MOST = 256
 
-# What a script in the kernel's place finds among its arguments.
+# The arguments that a script in the kernel's place finds.
 KERNEL = """#!/bin/sh
 for argument; do case $argument in ina_dir=*) ina_dir=${argument#*=};; ina_rank=*) ina_rank=${argument#*=};; esac; done
 """
@@ -20,7 +20,7 @@ for argument; do case $argument in ina_dir=*) ina_dir=${argument#*=};; ina_rank=
 
 @pytest.fixture
 def kernel(lab, tmp_path_factory):
-    """kernel(script): what each host is to do in place of booting."""
+    """kernel(script): the commands that each host runs in place of booting."""
     path = tmp_path_factory.mktemp("kernel") / "linux"
 
     def install(script):
@@ -37,7 +37,7 @@ def environment_of(text):
 
 @pytest.mark.parametrize("switches, bridges_own", [([], 0), (["--virtual-time"], 1)])
 def test_orders_of_all_hosts(lab, kernel, switches, bridges_own):
-    """Each has an address and a MAC of its own, and knows those of all others."""
+    """Each has its own address and MAC, and knows those of all others."""
     folder = kernel('cd "$ina_dir" && cp network.$ina_rank environment.$ina_rank.0 "$(dirname "$0")" && exec sleep 60')
     process = lab.start("--quiet", *switches, n=MOST, command="true")
     # A host's environment is copied last.
@@ -107,8 +107,8 @@ def test_an_aggregator_has_fewer_ports(lab, kernel, aggregator):
 
 
 def test_nothing_of_many_hosts_stays_behind(lab, kernel):
-    """The guard ends them where ina-lab cannot any more."""
-    # The kernel itself dies with ina-lab, as each child of it. The arguments say whose a process is.
+    """The guard ends them if ina-lab no longer can."""
+    # The kernel itself dies with ina-lab, like each of its children. The arguments say to which run a process belongs.
     kernel('sh -c "sleep 300; exit" "$ina_dir" & wait; exit')
     process = lab.start("-q", n=150, command="true")
     wait_until(lambda: len([p for p, line in lab.leftovers()[0].items() if "ina_rank=149" in line]), 50, "the last host")

@@ -87,7 +87,7 @@ def test_unknown_option():
 
 
 def test_options_after_the_command_are_the_commands():
-    # --memory would be refused if it were ina-lab's; so it is the kernel that is missed first.
+    # --memory after the command would be refused if it were ina-lab's option. So the missing kernel is reported first.
     run = call("run", "-n", "2", "true", "--memory", "1", INA_KERNEL="/nowhere/linux")
     assert run.returncode == 125
     assert run.stderr == ("ina-lab: there is no kernel at /nowhere/linux: run `make kernel`, or "
@@ -113,7 +113,7 @@ def test_more_memory_than_there_is():
 
 
 def test_man_page():
-    """It is well formed, and has each option of --help, and no other."""
+    """The page is well formed, and has exactly the options of --help."""
     offered = set(re.findall(r"^ +(?:-\w, )?--([a-z-]+)", call("run", "--help").stdout, re.M)) - {"help", "usage"}
     described = set(re.findall(r"Fl -([a-z-]+)", "\n".join(re.findall(r"^\.It (.*)$", PAGE.read_text(), re.M))))
     assert described == offered
@@ -184,7 +184,7 @@ def test_topology_as_a_picture(tmp_path, fabric, hosts, switches, cables):
     assert (len(boxes["host"]), len(boxes["switch"])) == (hosts, switches)
     assert len(list(root.iter(space + "line"))) == cables
     assert len({text.text for text in root.iter(space + "text")}) == hosts + switches
-    # Nothing covers anything else, or is outside.
+    # No element covers another one, or is outside.
     for kind in boxes:
         places = sorted((float(box.get("y")), float(box.get("x")), float(box.get("width"))) for box in boxes[kind])
         for (y, x, width), (next_y, next_x, _) in zip(places, places[1:]):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which processors the bridge has, and which the hosts."""
+"""The processors of the bridge, and those of the hosts."""
 
 import os
 import signal
@@ -15,9 +15,9 @@ def bridges(lab):
 
 
 def processors(lab, *options, aggregator):
-    """Those of the bridge, and those of two hosts."""
+    """The processors of the bridge, and those of two hosts."""
     process = lab.start(*options, aggregator=aggregator, command="echo up; sleep infinity")
-    # All have theirs when the commands run, if not before.
+    # All have been assigned when the commands run, if not before.
     assert process.stdout.readline().endswith("up\n")
     bridge, = bridges(lab)
     found = [os.sched_getaffinity(pid) for pid in (bridge, lab.kernel(0), lab.kernel(1))]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a command finds on a host, and what comes back: output, exit codes."""
+"""The environment of a command on a host, and its results: output and exit codes."""
 
 import os
 import pathlib
@@ -32,7 +32,7 @@ def test_each_rank_knows_who_it_is_and_where(lab):
     (["--virtual-time"], 2, None, ""),
 ])
 def test_hosts_that_share_processors_wait_longer(lab, switches, hosts, given, found):
-    """In virtual time they share none. What the caller says holds."""
+    """In virtual time they do not share processors. A value that the caller sets is kept."""
     lab.environment.pop("INA_ACK_TIMEOUT", None)
     if given:
         lab.environment["INA_ACK_TIMEOUT"] = given
@@ -87,7 +87,7 @@ def test_a_reader_that_goes_away_ends_the_run(lab):
     ("exit 0", 0),
     ("[ $INA_RANK = 0 ] || exit 77", 77),
     ("[ $INA_RANK = 0 ] || exit 255", 255),
-    # 5 comes first, though of the higher rank
+    # exit code 5 comes first, although from the higher rank
     ("if [ $INA_RANK = 0 ]; then sleep 1; exit 3; else exit 5; fi", 5),
     ("kill -SEGV $$", 139),
     ("kill -TERM $$", 143),
@@ -112,7 +112,7 @@ def test_files_are_on_the_machine_when_the_run_ends(lab, tmp_path_factory):
 
 @pytest.mark.parametrize("options", [[], ["--virtual-time"]])
 def test_a_late_rank(lab, options):
-    """In virtual time by so much, to the moment that a shell takes; in real time it is not the first."""
+    """In virtual time by exactly this time, to the moment that a shell takes; in real time it is not the first."""
     run = lab.run(*options, "--delay-rank", "0:2.5", command="date +%s.%N")
     late_s, early_s = (float(lines(run.out, rank)[0]) for rank in range(2))
     if options:
@@ -129,7 +129,7 @@ def test_summary_and_quiet(lab):
 
 
 def test_eight_hosts(lab):
-    """Four pairs, each of which sends by RDMA. The second of a pair asks until the first one listens."""
+    """Four pairs, each of which sends by RDMA. The second rank of a pair asks until the first one listens."""
     run = lab.run(n=8, command="p='ibv_rc_pingpong -g 1 -n 10'; [ $((INA_RANK % 2)) = 0 ] && exec $p;"
                   " for i in $(seq 100); do $p 192.0.2.$INA_RANK 2>/dev/null && exit; sleep 0.1; done; exit 1")
     assert run.returncode == 0, run.err

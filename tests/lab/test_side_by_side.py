@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two runs on one machine at once: neither sees the other, and both share its memory."""
+"""Two runs on one machine at the same time: neither sees the other, and both share the machine's memory."""
 import subprocess
 
 import pytest
 from conftest import LAB, lines
 
-# Which run this is, and an rping between its two hosts.
+# Prints the number of the run, and runs an rping between its two hosts.
 MEET = "echo run $RUN; if [ $INA_RANK = 0 ]; then rping -s -a $INA_BIND -C 1; else until rping -c -a $INA_ROOT -C 1; do :; done; fi"
 
 
@@ -22,7 +22,7 @@ def test_two_at_once(lab):
 
 
 def with_little_shm(lab, mebibytes, command):
-    """Under a /dev/shm of its own, which is that small."""
+    """With its own /dev/shm of this small size."""
     try:
         subprocess.run(["unshare", "-rm", "mount", "-t", "tmpfs", "tmpfs", "/dev/shm"], check=True, capture_output=True)
     except subprocess.CalledProcessError as error:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""
-An ordinary user with a copy of the programs, a home of its own and a umask that gives others nothing: all runs as for root.
-Where the tests are not root's, whoever runs them is that user.
+"""An ordinary user with a copy of the programs, a separate home and a umask that gives others no rights: everything runs as for
+root. If the tests do not run as root, that user is the one who runs them.
 """
 import json
 import os
@@ -20,7 +19,7 @@ AS_USER = dict(umask=0o077, **(dict(user=NOBODY, group=NOBODY, extra_groups=[]) 
 
 
 def copied_programs(folder):
-    """What a run needs, and the environment by which it is found."""
+    """The files that a run needs, and the environment that names them."""
     kernel = Path(os.environ.get("INA_KERNEL") or SOURCE / ".kernel/linux")
     bridge = Path(os.environ.get("INA_BRIDGE") or BUILD / "ina-bridge")
     for path in (BUILD / "ina-lab", BUILD / "ina-perf", *BUILD.glob("libina.so*"), bridge, kernel, BUILD / "guest-init"):
@@ -31,7 +30,7 @@ def copied_programs(folder):
 
 @pytest.fixture(scope="module")
 def home():
-    """Below /tmp: nobody need be able to reach the source tree or the build."""
+    """Below /tmp: no user needs access to the source tree or the build."""
     with tempfile.TemporaryDirectory(prefix="ina-user.", dir="/tmp") as path:
         home = Path(path)
         (home / "runs").mkdir()

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who builds on whom: the files' own arrows, held against the table of layers in ARCHITECTURE.md.
+"""Compares the dependencies between files (arrows) with the table of layers in ARCHITECTURE.md.
 
-The table stands under the heading "## Layers". Its rows, from the first to the last, are the layers from the bottom up.
-The first column names the folders and files of the layer in backticks; of several that fit a file, the longest counts.
-A column headed "includes only", where there is one, names in backticks all that the layer may include besides itself;
-where it names nothing, everything below is allowed. Other columns are prose.
+The table is under the heading "## Layers". Its rows, from the first to the last, are the layers from the bottom up. The first
+column names the folders and files of the layer in backticks; if several names fit a file, the longest counts. If there is a
+column headed "includes only", it names in backticks all that the layer may include besides itself; if it names nothing,
+everything below is allowed. Other columns are prose.
 
-An arrow runs from a file to each file that it includes (SystemVerilog: whose module it instantiates, whose package it
-names), and from a header that has a source of its own to every other source that defines what it declares.
-Arrows may not run up, and may not form a circle. In circles a header and the source of its name are one thing."""
+An arrow runs from a file to each file that it includes (in SystemVerilog to the file of a module that it instantiates, or of a
+package that it names). An arrow also runs from a header that has its own source to every other source that defines its
+declarations. Arrows may not run up, and may not form a circle. In circles a header and the source of its name count as one."""
 import re
 from pathlib import Path
 
@@ -23,7 +23,8 @@ INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.M)
 MODULE = re.compile(r"^[ \t]*(?:module|package|interface)[ \t]+(?:automatic[ \t]+)?(\w+)", re.M)
 INSTANCE = re.compile(r"^[ \t]*(\w+)[ \t]*(?:#[ \t]*\(|\w+[ \t]*\()", re.M)
 PACKAGE = re.compile(r"\b(\w+)::")
-# Functions, by the style of the project: the first line is not indented, and a definition's brace stands alone.
+# Functions, recognized by the project's style: the first line is not indented, and the brace of a definition is on a separate
+# line.
 FUNCTION = re.compile(r"^(?!static\b|typedef\b|#)[a-z_][\w \t*]*?\b(\w+)\((?:[^;{}()]|\([^;{}()]*\))*\)([^;{}]*)([;{])", re.M)
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
 
@@ -73,7 +74,7 @@ def covers(name, file):
 
 
 def unit(file):
-    """A header and the source of its name are one thing."""
+    """A header and the source of its name count as one."""
     path = Path(file)
     return str(path.with_suffix("")) if path.suffix in C_SUFFIXES else file
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The project keeps to its table of layers; and made-up trees, each with one fault, turn the test red."""
+"""The project follows its table of layers; and invented trees, each with one fault, fail the test."""
 from pathlib import Path
 
 import pytest
@@ -30,7 +30,7 @@ GOOD = {
     "base/clock.c": '#include "clock.h"\nlong now(void)\n{\n\treturn 1;\n}\n',
     "shared/list.h": '#include "base/clock.h"\n',
     "lib/include/lib.h": "int lib_start(int (*call)(void *), void *of);\nint lib_end(void);\n",
-    # An interface has no source of its own: whoever implements it may include it.
+    # An interface has no source: any source that implements it may include it.
     "lib/api.c": '#include "lib/include/lib.h"\n#include "core.h"\n'
                  "int lib_start(int (*call)(void *), void *of)\n{\n}\nint lib_end(void)\n{\n}\n",
     "lib/core.h": "void core(void);\n",
@@ -40,7 +40,7 @@ GOOD = {
     "top/frame.sv": "module frame import base_pkg::*; #(int W = 1) ();\n  step #(.W(W)) one (.a);\nendmodule\n",
     "lib/step.sv": "module step;\n  wire x = base_pkg::X;\nendmodule\n",
     "base/base_pkg.sv": "package base_pkg;\nendpackage\n",
-    # Not the project's: what is built, and tests.
+    # Not part of the project: built files, and tests.
     "build/made.c": '#include "top/none.h"\n',
     "tests/test.c": '#include "top/none.h"\n',
 }

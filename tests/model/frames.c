@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each header is written as its standard draws it. */
+/* Writes each header in the layout of its standard. */
 #include "frames.h"
 
 #include <string.h>

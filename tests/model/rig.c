@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nothing is judged here but the form of what comes out: iCRC and IP checksum of every frame. */
+/* The rig checks only the form of frames that come out: iCRC and IP checksum. */
 #include "rig.h"
 
 #include <setjmp.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An aggregator on the bench: ranks that send messages, and everything that came out. */
+/* A test rig for an aggregator: ranks that send messages, and a record of all frames that came
+ * out. */
 #ifndef INA_TEST_RIG_H
 #define INA_TEST_RIG_H
 
@@ -22,24 +23,25 @@ struct rig_emitted {
 struct rig {
 	struct aggregator *aggregator;
 	unsigned ranks;
-	uint8_t tos;                            /* of what rig_frame() makes */
-	struct frame_form forms[RIG_RANKS_MAX]; /* of each rank's frames */
+	uint8_t tos;                            /* in frames made by rig_frame() */
+	struct frame_form forms[RIG_RANKS_MAX]; /* form of each rank's frames */
 	unsigned emitted_count;
 	struct rig_emitted emitted[RIG_EMITTED_MAX];
 };
 
-/* `window`: slots of the aggregator, which has four jobs. Fails the test if it cannot. */
+/* `window`: slots of the aggregator, which has four jobs. The test fails if the rig cannot be
+ * opened. */
 struct rig *rig_open(unsigned ranks, unsigned window);
 void rig_close(struct rig *rig);
 
-/* The aggregator_emit of a rig, for a test that opens an aggregator of its own in it. */
+/* The aggregator_emit function of a rig, for a test that opens a separate aggregator in it. */
 void rig_collect(void *context, unsigned port, const uint8_t *bytes, size_t length);
 
-/* The frame of one packet of a rank; its PSN is `index` behind RIG_FIRST_PSN, with wrap-around. */
+/* The frame of one packet of a rank. Its PSN is RIG_FIRST_PSN + `index`, with wrap-around. */
 struct frame rig_frame(const struct rig *rig, unsigned rank, unsigned index, uint8_t opcode,
                        const void *payload, size_t payload_bytes);
 
-/* Puts a frame in; `emitted` then holds only what came out of this. */
+/* Puts a frame in. Afterwards `emitted` has only the frames that came out in response. */
 void rig_put(struct rig *rig, unsigned port, const struct frame *frame);
 
 /* A JOIN or LEAVE of 48 bytes as packet `index`, with the rig's job and a window of 8. */
@@ -49,18 +51,18 @@ struct frame rig_control(const struct rig *rig, unsigned rank, unsigned index,
 /* An int32 message of one packet that carries `element`. 64 bytes. */
 struct frame rig_data(const struct rig *rig, unsigned rank, unsigned index, int32_t element);
 
-/* The first bytes of such a message, as a packet by itself. */
+/* The first bytes of such a message, as a separate packet. */
 struct frame rig_brief(const struct rig *rig, unsigned rank, unsigned index, uint8_t opcode,
                        size_t bytes);
 
 /* All ranks JOIN. */
 void rig_join_all(struct rig *rig);
 
-/* Exactly this frame came out, on this port, and nothing else. */
+/* Asserts that exactly this frame came out, on this port, and no other. */
 void rig_assert_passed(const struct rig *rig, unsigned port, const struct frame *frame);
 void rig_assert_nothing(const struct rig *rig);
 
-/* Of a frame of rig_data() that has come out: its element and its contributors. */
+/* The element and the contributors of a frame of rig_data() that has come out. */
 int32_t rig_element(const struct frame *frame);
 uint32_t rig_contributors(const struct frame *frame);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of PSNs of docs/protocol.md row by row, sums, marking, and passing of the rest. */
+/* The table of PSNs of docs/protocol.md row by row, sums, marking, and frames that pass. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -51,7 +51,7 @@ static void complete(struct rig *rig, unsigned index)
 		put_data(rig, rank, index, element_of(rank, index));
 }
 
-/* Out came `frame` of `rank`, with the sum as payload and an iCRC to match. */
+/* Asserts that `frame` of `rank` came out, with the sum as payload and the matching iCRC. */
 static void assert_summed(const struct rig *rig, unsigned position, unsigned rank,
                           struct frame want)
 {
@@ -66,13 +66,13 @@ static void assert_summed(const struct rig *rig, unsigned position, unsigned ran
 	assert_memory_equal(emitted->frame.bytes, want.bytes, want.length);
 }
 
-/* Out came the sum under the header that `rank` sent. */
+/* Asserts that the sum came out with the header that `rank` sent. */
 static void assert_sum(const struct rig *rig, unsigned position, unsigned rank, unsigned index)
 {
 	assert_summed(rig, position, rank, rig_data(rig, rank, index, sum_of_four(index)));
 }
 
-/* Out came the sum, and for what was lost before, it asks for an ACK. */
+/* Asserts that the sum came out and asks for an ACK, because of an earlier loss. */
 static void assert_sum_again(const struct rig *rig, unsigned position, unsigned rank,
                              unsigned index)
 {
@@ -82,7 +82,7 @@ static void assert_sum_again(const struct rig *rig, unsigned position, unsigned 
 	assert_summed(rig, position, rank, want);
 }
 
-/* A probe came out in place of packet `index` of `rank`, and nothing else. */
+/* Asserts that a probe came out in place of packet `index` of `rank`, and nothing else. */
 static void assert_probe(const struct rig *rig, unsigned rank, unsigned index)
 {
 	static const uint8_t zeros[64];
@@ -97,7 +97,7 @@ static void test_sum_waits_for_all(void **state)
 	struct rig *rig = *state;
 
 	rig_join_all(rig);
-	for (unsigned index = 1; index < 40; index++) { /* past PSN 0xFFFFFF, and round the ring */
+	for (unsigned index = 1; index < 40; index++) { /* past PSN 0xFFFFFF, and around the ring */
 		for (unsigned i = 0; i < 3; i++) {
 			unsigned rank = (index + i) % 4; /* any order of arrival */
 
@@ -116,7 +116,7 @@ static void test_sum_waits_for_all(void **state)
 	rig_assert_count(rig, frames_passed, 0);
 }
 
-/* d = 0, no room: dropped, and taken when it comes again. */
+/* d = 0, no room: dropped, and taken when it is sent again. */
 static void test_no_room(void **state)
 {
 	struct rig *rig = *state;
@@ -136,7 +136,7 @@ static void test_no_room(void **state)
 	rig_assert_count(rig, packets_taken, 4 + WINDOW + 1 + 3);
 }
 
-/* d > 0: not taken; a probe goes on, whose PSN is out of reach and whose payload is nothing. */
+/* d > 0: not taken. A probe leaves, with a PSN out of reach and zeros as payload. */
 static void test_gap(void **state)
 {
 	struct rig *rig = *state;
@@ -155,7 +155,7 @@ static void test_gap(void **state)
 	complete(rig, 2);
 	assert_sum_again(rig, 1, 1, 2);
 
-	/* Up to the next packet that asks for one itself. */
+	/* Up to the next packet that already asks for an ACK. */
 	struct frame asks = rig_data(rig, 1, 3, element_of(1, 3));
 	frame_ask_for_ack(&asks);
 	rig_put(rig, 1, &asks);
@@ -167,7 +167,8 @@ static void test_gap(void **state)
 	assert_sum(rig, 1, 1, 4);
 }
 
-/* What was summed before the job broke is still only sent with the sum; what went raw, raw. */
+/* A packet that was summed before the job broke is only ever sent with the sum; a packet that was
+ * sent raw, only raw. */
 static void test_each_psn_has_one_payload(void **state)
 {
 	struct rig *rig = *state;
@@ -192,7 +193,7 @@ static void test_each_psn_has_one_payload(void **state)
 	rig_assert_passed(rig, 0, &raw);
 }
 
-/* d < 0, still in the queue: dropped; the first copy counts, whatever the second one says. */
+/* d < 0, still in the queue: dropped. The first copy counts, whatever the second one contains. */
 static void test_waiting(void **state)
 {
 	struct rig *rig = *state;
@@ -219,7 +220,7 @@ static void test_answered(void **state)
 	for (unsigned index = 1; index <= 12; index++)
 		complete(rig, index);
 	for (unsigned index = 12; index > 12 - WINDOW; index--) {
-		put_data(rig, 2, index, 999); /* its memory may hold anything by now */
+		put_data(rig, 2, index, 999); /* the host's memory may hold anything by now */
 		assert_int_equal(rig->emitted_count, 1);
 		assert_sum_again(rig, 0, 2, index);
 	}
@@ -231,7 +232,7 @@ static void test_answered(void **state)
 	rig_assert_count(rig, duplicates_old, 1);
 }
 
-/* Older than the flow: there is no such sum, also where the slots have room. */
+/* Older than the flow: there is no such sum, even if the slots have room for one. */
 static void test_older_than_the_join(void **state)
 {
 	struct rig *rig = *state;
@@ -246,7 +247,7 @@ static void test_older_than_the_join(void **state)
 	rig_assert_count(rig, duplicates_old, 1);
 }
 
-/* History and queue together: with three waiting, the age of a joined packet grows by three. */
+/* History and queue together: if three packets wait, the age of a summed packet grows by three. */
 static void test_answered_while_others_wait(void **state)
 {
 	struct rig *rig = *state;
@@ -278,14 +279,14 @@ static void test_wrong_icrc(void **state)
 	}
 	rig_assert_count(rig, icrc_dropped, frame.length - FRAME_HEADER_BYTES);
 
-	/* So is one that is cut. */
+	/* A truncated frame is also damaged. */
 	struct frame cut = frame;
 	cut.length--;
 	rig_put(rig, 1, &cut);
 	rig_assert_nothing(rig);
 	rig_assert_count(rig, icrc_dropped, frame.length - FRAME_HEADER_BYTES + 1);
 
-	/* Of no flow that is known: not ours to judge. */
+	/* A packet of an unknown flow: the aggregator does not check it. */
 	struct frame stranger = frame;
 	stranger.bytes[49] ^= 1;
 	rig_put(rig, 1, &stranger);
@@ -294,7 +295,8 @@ static void test_wrong_icrc(void **state)
 	assert_int_equal(rig->emitted_count, 4);
 }
 
-/* Bytes behind the iCRC are not the packet's: it is taken without them, a JOIN too. */
+/* Bytes after the iCRC do not belong to the packet: it is taken without them. That also holds for a
+ * JOIN. */
 static void test_trailed(void **state)
 {
 	static const unsigned counts[] = {1, 4, 63, 300};
@@ -322,7 +324,7 @@ static void test_trailed(void **state)
 	rig_assert_count(rig, icrc_dropped, 0);
 }
 
-/* The four fields of a flow: where one differs, it is another flow. */
+/* The fields of a flow: a packet that differs in one of them belongs to another flow. */
 static void test_flow_key(void **state)
 {
 	struct rig *rig = *state;
@@ -340,7 +342,7 @@ static void test_flow_key(void **state)
 	rig_assert_count(rig, packets_taken, 4);
 }
 
-/* A message of three packets in float32, its sum worked with the host's arithmetic. */
+/* A message of three packets in float32; the sum is computed with the host's arithmetic. */
 static void test_message_of_packets(void **state)
 {
 	struct rig *rig = *state;
@@ -399,7 +401,7 @@ static void test_message_of_packets(void **state)
 	assert_int_equal(trailer.rank, 3);
 }
 
-/* Of two packets, for the PSNs behind the JOIN: 16 int32 between header and trailer. */
+/* Messages of two packets, for the PSNs after the JOIN: 16 int32 between header and trailer. */
 struct two_packets {
 	uint32_t number;
 	uint8_t bytes[32 + 64 + 16];
@@ -434,7 +436,8 @@ static void put_half(struct rig *rig, unsigned rank, const struct two_packets *m
 	rig_put(rig, rank, &frame);
 }
 
-/* The overflow of a first packet reaches the trailer of the last, and ends with the message. */
+/* An overflow in the first packet is reported in the trailer of the last packet, and ends with the
+ * message. */
 static void test_overflow_is_sticky(void **state)
 {
 	struct rig *rig = *state;
@@ -454,7 +457,7 @@ static void test_overflow_is_sticky(void **state)
 	}
 }
 
-/* One of four is marked: all leave marked, with an IP checksum that is right. */
+/* One of four is marked: all leave marked, with a correct IP checksum. */
 static void test_congestion(void **state)
 {
 	struct rig *rig = *state;
@@ -474,7 +477,7 @@ static void test_congestion(void **state)
 	}
 	rig_assert_count(rig, ecn_marked, 4 * 3);
 
-	/* A retransmission is not marked for what others met. */
+	/* A retransmission is not marked because of others' congestion. */
 	rig->tos = 0xAE;
 	put_data(rig, 0, 4, 0);
 	assert_int_equal(rig->emitted[0].frame.bytes[15], 0xAE);
@@ -488,7 +491,8 @@ static uint32_t flags_of(const struct frame *frame)
 	return flags;
 }
 
-/* Bit 2 of the flags: of the message that met congestion, in whichever packet, and of no other. */
+/* Bit 2 of the flags is set in the message whose packets met congestion, whichever packet it was,
+ * and in no other. */
 static void test_congestion_in_the_trailer(void **state)
 {
 	struct rig *rig = *state;
@@ -510,8 +514,8 @@ static void test_congestion_in_the_trailer(void **state)
 }
 
 /*
- * RFC 3168, 5: a router marks only what says that its ends know ECN, by ECT(0) or ECT(1). What does
- * not is left as it came, also beside others that are marked.
+ * RFC 3168, 5: a router marks only packets whose ends know ECN, which they say by ECT(0) or ECT(1).
+ * Other packets stay unchanged, also next to packets that are marked.
  */
 static void test_congestion_not_capable(void **state)
 {
@@ -532,7 +536,7 @@ static void test_congestion_not_capable(void **state)
 	rig_assert_count(rig, ecn_marked, 2);
 }
 
-/* The update of the checksum for every value that it can have. */
+/* The update of the checksum, for every value that the checksum can have. */
 static void test_congestion_checksums(void **state)
 {
 	struct rig *rig = *state;
@@ -553,7 +557,8 @@ static void test_congestion_checksums(void **state)
 	}
 }
 
-/* A flow that is known at a port is dropped at every other, whatever the request. */
+/* A packet of a flow that is known at one port is dropped at every other port, whatever its request
+ * is. */
 static void test_another_port(void **state)
 {
 	struct rig *rig = *state;
@@ -583,7 +588,8 @@ static void test_another_port(void **state)
 		put_data(rig, rank, 1, (int32_t)rank);
 	assert_int_equal(rig->emitted_count, 4);
 
-	/* It is no sign of life, and when the job has expired the flow is known nowhere. */
+	/* Such a packet does not end the flow's silence. When the job has expired, the flow is
+	 * known at no port. */
 	aggregator_age(rig->aggregator);
 	rig_put(rig, 1, &frames[0]);
 	rig_assert_count(rig, elsewhere_dropped, dropped + 1);
@@ -593,7 +599,7 @@ static void test_another_port(void **state)
 	rig_assert_passed(rig, 1, &frames[0]);
 }
 
-/* Everything that is no aggregation traffic passes as it came, of any length. */
+/* Frames that are not aggregation traffic pass unchanged, whatever their length. */
 static void test_passing(void **state)
 {
 	struct rig *rig = *state;
@@ -650,7 +656,7 @@ static void test_config(void **state)
 	aggregator_close(NULL);
 }
 
-/* Any number of slots: a ring of five goes round and round, and the history with it. */
+/* Any number of slots works: a ring of five wraps again and again, and so does the history. */
 static void test_whole_history(void **state)
 {
 	struct rig *rig = rig_open(2, 4);
@@ -680,7 +686,7 @@ static void test_whole_history(void **state)
 	rig_close(rig);
 }
 
-/* A payload above the MTU is none that can be joined. */
+/* A packet with a payload above the MTU cannot be summed. */
 static void test_small_mtu(void **state)
 {
 	struct aggregator_config config = {

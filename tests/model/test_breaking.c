@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Refusals of JOINs, what breaks a job, what becomes of it then, and the end of jobs. */
+/* Refusals of JOINs, events that break a job, the packets of a broken job, and the end of jobs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -74,7 +74,7 @@ static void test_refused_numbers(void **state)
 	rig_assert_count(rig, packets_taken, 0);
 }
 
-/* A JOIN or LEAVE of a rank of job `job`, which has two, on a connection of its own. */
+/* A JOIN or LEAVE of a rank of job `job`, which has two ranks, on a separate connection. */
 static struct frame of_a_pair(const struct rig *rig, unsigned rank, unsigned job, unsigned index,
                               enum ina_wire_type type)
 {
@@ -88,7 +88,7 @@ static struct frame of_a_pair(const struct rig *rig, unsigned rank, unsigned job
 	return frame;
 }
 
-/* Four contexts: the fifth job is refused, until one of the four has gone. */
+/* Four contexts: the fifth job is refused until one of the four has ended. */
 static void test_refused_for_want_of_contexts(void **state)
 {
 	struct rig *rig = *state;
@@ -116,8 +116,9 @@ static void test_refused_for_want_of_contexts(void **state)
 }
 
 /*
- * DATA waits for the JOIN's ACK. What is past a gap before the JOIN has gone out is of a connection
- * that the network has brought a JOIN of once more: its LEAVE ends what that has learned.
+ * DATA waits for the JOIN's ACK. So if a packet comes past a gap before the JOIN has gone out, the
+ * flow was learned from a copy of a JOIN that the network delivered again. The connection's LEAVE
+ * ends that flow.
  */
 static void test_past_a_gap_before_the_join(void **state)
 {
@@ -138,7 +139,7 @@ static void test_past_a_gap_before_the_join(void **state)
 	rig_assert_passed(rig, 0, &leave);
 }
 
-/* A JOIN of rank 0 for a job of `ranks` that none has joined, on a connection of its own. */
+/* A JOIN of rank 0 for a new job of `ranks` ranks, on a separate connection. */
 static struct frame join_of_new_job(const struct rig *rig, unsigned job, uint16_t ranks)
 {
 	struct frame join = changed_join(rig, 0, RANK_COUNT_AT, &ranks, 2);
@@ -150,8 +151,8 @@ static struct frame join_of_new_job(const struct rig *rig, unsigned job, uint16_
 }
 
 /*
- * Four contexts: a port gets three alone. The JOIN for the next one is dropped, until another port
- * has joined one of the three; the last context is anybody else's.
+ * Four contexts: one port gets three of them alone. Its JOIN for the last one is dropped until
+ * another port has joined one of the three. Any other port gets the last context.
  */
 static void test_held(void **state)
 {
@@ -171,7 +172,7 @@ static void test_held(void **state)
 	rig_assert_count(rig, joins_refused, 0);
 	rig_assert_count(rig, joins_granted, 3);
 
-	/* Another port: it joins one of the three. */
+	/* Another port joins one of the three. */
 	struct frame peer = join_of_new_job(rig, 1, 2);
 	peer.bytes[49] = 0x71;
 	frame_seal(&peer);
@@ -188,7 +189,7 @@ static void test_held(void **state)
 	rig_assert_count(rig, joins_held, 1);
 }
 
-/* Three alone on one port; the fourth context goes to another. */
+/* One port holds three contexts alone; the fourth context goes to another port. */
 static void test_last_context_is_anothers(void **state)
 {
 	struct rig *rig = *state;
@@ -237,7 +238,7 @@ static void test_refused_when_complete(void **state)
 	rig_assert_count(rig, joins_granted, 2);
 }
 
-/* What is no JOIN of ours, from a stranger, is not even refused. */
+/* An invalid JOIN of an unknown flow is not even refused. */
 static void test_no_join(void **state)
 {
 	struct rig *rig = *state;
@@ -261,7 +262,8 @@ static void test_no_join(void **state)
 	rig_assert_count(rig, joins_granted, 0);
 }
 
-/* Ranks 0 and 1 have sent their packet 1; `odd` of rank 2 must break the job, and all go out raw.
+/* Ranks 0 and 1 have sent their packet 1. `odd` of rank 2 must break the job, and all packets leave
+ * raw.
  */
 static void assert_breaks(struct rig *rig, const struct frame *odd)
 {
@@ -286,7 +288,7 @@ static void assert_breaks(struct rig *rig, const struct frame *odd)
 		                    sent[port].length);
 	}
 
-	/* From now on in order and raw; a retransmission too. */
+	/* From now on packets leave in order and raw, including retransmissions. */
 	struct frame next = rig_data(rig, 0, 2, 9);
 	for (unsigned copy = 0; copy < 2; copy++) {
 		rig_put(rig, 0, &next);
@@ -295,14 +297,15 @@ static void assert_breaks(struct rig *rig, const struct frame *odd)
 	}
 	rig_assert_count(rig, packets_raw, 4);
 
-	/* The JOIN had been summed: it is only ever sent so. */
+	/* The JOIN had been summed: it is only ever sent as a sum. */
 	struct frame join = rig_control(rig, 1, 0, INA_WIRE_JOIN);
 	rig_put(rig, 1, &join);
 	assert_int_equal(rig->emitted_count, 1);
 	assert_int_equal(rig_contributors(&rig->emitted[0].frame), 3);
 }
 
-/* Every byte of the header that must be EQUAL; but with another job id a packet is a suspect. */
+/* Every byte of the header that must be EQUAL. A packet with another job id is a suspect
+ * instead. */
 static void test_equal_lanes(void **state)
 {
 	(void)state;
@@ -349,7 +352,7 @@ static void test_other_opcode(void **state)
 	assert_breaks(rig, &odd);
 }
 
-/* All ranks agree on something that the aggregator does not know, or that comes out of order. */
+/* All ranks send the same value, but the aggregator does not know it, or it comes out of order. */
 static void assert_all_break(unsigned at, uint8_t value, uint8_t opcode)
 {
 	struct rig *rig = rig_open(3, WINDOW);
@@ -384,7 +387,7 @@ static void test_unknown_messages(void **state)
 	assert_all_break(0, 0x49, SEND_LAST);
 }
 
-/* Each number type with each operation: summed where the aggregator lacks neither. */
+/* Each number type with each operation: summed if the aggregator lacks neither. */
 static void check_lacks(struct aggregator_lack lacks)
 {
 	struct aggregator_config config = {
@@ -456,7 +459,7 @@ static void test_ill_formed(void **state)
 	rig_assert_count(rig, jobs_broken, 1);
 }
 
-/* LEAVE before all have come: nobody waits for the third any more. */
+/* LEAVE before all ranks have joined: the aggregator no longer waits for the third one. */
 static void test_early_leave(void **state)
 {
 	struct rig *rig = *state;
@@ -474,7 +477,7 @@ static void test_early_leave(void **state)
 	for (unsigned i = 0; i < 3; i++)
 		assert_int_equal(rig_contributors(&rig->emitted[i].frame), 1);
 
-	/* The third one's JOIN is refused; the job goes with the second one's LEAVE. */
+	/* The third rank's JOIN is refused; the job ends with the second rank's LEAVE. */
 	struct frame late = rig_control(rig, 2, 0, INA_WIRE_JOIN);
 	assert_refused(rig, 2, &late);
 	rig_assert_count(rig, jobs_closed, 0);
@@ -483,7 +486,7 @@ static void test_early_leave(void **state)
 	rig_assert_count(rig, jobs_closed, 1);
 }
 
-/* LEAVEs are joined; then the flows are strangers, and may join anew with any PSN. */
+/* LEAVEs are summed. Then the flows are unknown, and may join again with any PSN. */
 static void test_life_after_leave(void **state)
 {
 	struct rig *rig = *state;
@@ -504,7 +507,7 @@ static void test_life_after_leave(void **state)
 	}
 }
 
-/* Two jobs on the same ports do not know of each other. */
+/* Two jobs on the same ports do not affect each other. */
 static void test_two_jobs(void **state)
 {
 	struct rig *rig = *state;

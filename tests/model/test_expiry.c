@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The time-to-live of jobs: who expires and who does not, what becomes of what waits, and the
- * context. */
+/* The time-to-live of jobs: which jobs expire, the packets that wait in them, and the contexts. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +11,7 @@
 #include "rig.h"
 
 enum {
-	JOBS = 4, /* of a rig */
+	JOBS = 4, /* contexts of a rig */
 	JOB_ID_AT = FRAME_HEADER_BYTES + 8,
 	QPN_LOW_AT = 49,
 	WRITE_ONLY = 10,
@@ -30,7 +29,7 @@ static int close_rig(void **state)
 	return 0;
 }
 
-/* A JOIN of another job, on a connection of its own. */
+/* A JOIN of another job, on a separate connection. */
 static struct frame join_of(const struct rig *rig, unsigned rank, uint8_t job)
 {
 	struct frame join = rig_control(rig, rank, 0, INA_WIRE_JOIN);
@@ -47,7 +46,7 @@ static void age(struct rig *rig)
 	aggregator_age(rig->aggregator);
 }
 
-/* As many jobs as there are contexts lose their hosts; then there is room again. */
+/* The jobs of all contexts lose their hosts; afterwards there is room again. */
 static void test_dead_jobs(void **state)
 {
 	struct rig *rig = *state;
@@ -61,7 +60,7 @@ static void test_dead_jobs(void **state)
 	struct frame fifth = join_of(rig, 0, 0x90);
 	rig_put(rig, 0, &fifth);
 	rig_assert_passed(rig, 0, &fifth);
-	age(rig); /* they were heard of */
+	age(rig); /* because they sent a packet */
 	rig_assert_count(rig, jobs_expired, 0);
 	age(rig);
 	rig_assert_nothing(rig);
@@ -74,7 +73,7 @@ static void test_dead_jobs(void **state)
 	rig_assert_count(rig, joins_refused, 1);
 }
 
-/* What waits for a rank that died goes on raw, in order, and the rest passes. */
+/* Packets that wait for a dead rank leave raw, in order, and all others pass. */
 static void test_waiting_goes_raw(void **state)
 {
 	struct rig *rig = *state;
@@ -104,7 +103,7 @@ static void test_waiting_goes_raw(void **state)
 	rig_assert_passed(rig, 2, &late);
 }
 
-/* A retransmission, or a packet past a gap, of one rank: the job lives. */
+/* A retransmission, or a packet past a gap, of one rank keeps the job alive. */
 static void test_any_packet_keeps_it(void **state)
 {
 	struct rig *rig = *state;
@@ -124,8 +123,9 @@ static void test_any_packet_keeps_it(void **state)
 }
 
 /*
- * Not what the flow's host answers to its predecessor, nor what strangers send to the same
- * destination, nor what is damaged: each may come for ever from a host that lives on.
+ * Three kinds of packets do not keep it alive: answers of the flow's host to its predecessor,
+ * packets of other connections to the same destination, and damaged packets. A live host may send
+ * each of them indefinitely.
  */
 static void test_others_do_not_keep_it(void **state)
 {
@@ -153,8 +153,9 @@ static void test_others_do_not_keep_it(void **state)
 }
 
 /*
- * A job that lacks a rank's JOIN expires whatever the others send again: it may wait for a rank
- * that is none. A JOIN of a further rank keeps it, and so does any packet once all have joined.
+ * A job that lacks a rank's JOIN expires whatever the other ranks send again, because the missing
+ * rank may not exist. A JOIN of a further rank keeps it alive. Once all ranks have joined, any
+ * packet does.
  */
 static void test_half_open(void **state)
 {
@@ -189,7 +190,7 @@ static void test_half_open(void **state)
 	rig_assert_count(rig, jobs_expired, 1);
 }
 
-/* A job that waits for one rank's JOIN, and one that is broken and waits for a LEAVE. */
+/* A job that waits for one rank's JOIN, and a broken job that waits for a LEAVE. */
 static void test_unfinished_jobs(void **state)
 {
 	struct rig *rig = *state;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * IPv4 and IPv6, with and without a VLAN tag: four ranks, all in one form or each in its own.
- * Whatever comes out must be, byte by byte, the frame that the sender would have made with that
- * payload.
+ * IPv4 and IPv6, with and without a VLAN tag: four ranks, all in one form or each in a different
+ * form. Each frame that comes out must be, byte by byte, the frame that the sender would have made
+ * with that payload.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +15,7 @@
 
 enum { RANKS = 4, WINDOW = 8, MIXED = 4, SEND_ONLY = 4, ACKNOWLEDGE = 0x11, CNP = 0x81 };
 
-/* `forms`: all ranks in this one, or MIXED: each rank in another. */
+/* `forms`: the form of all ranks; or MIXED: each rank in a different form. */
 static struct rig *open_in(unsigned forms)
 {
 	struct rig *rig = rig_open(RANKS, WINDOW);
@@ -27,7 +27,7 @@ static struct rig *open_in(unsigned forms)
 	return rig;
 }
 
-/* What rank's packet `index` of `element` looks like with the sum as payload. */
+/* The frame of rank's packet `index` of `element` with the sum as payload. */
 static struct frame sum_frame(const struct rig *rig, unsigned rank, unsigned index, int32_t sum)
 {
 	struct frame frame = rig_data(rig, rank, index, sum);
@@ -56,7 +56,7 @@ static void put_all(struct rig *rig, unsigned index, int marked)
 	for (unsigned rank = 0; rank < RANKS; rank++) {
 		rig->tos = (int)rank == marked ? 0xAF : 0xAE;
 		struct frame frame = rig_data(rig, rank, index, (int32_t)(index + rank));
-		/* A UDP checksum, which is of this payload and so cannot stay. */
+		/* A UDP checksum, which is correct for this payload only and so cannot stay. */
 		memset(frame.bytes + frame_udp_at(rig->forms[rank]) + 6, 0x5A, 2);
 		rig_put(rig, rank, &frame);
 	}
@@ -82,7 +82,8 @@ static void test_sums(void **state)
 	}
 }
 
-/* One of four is marked: all leave marked. The checksum is made anew in `want`, not updated. */
+/* One of four is marked: all leave marked. `want` has a checksum computed from scratch, not an
+ * updated one. */
 static void test_congestion(void **state)
 {
 	(void)state;
@@ -104,7 +105,7 @@ static void test_congestion(void **state)
 	}
 }
 
-/* What the aggregator makes besides sums: probes, and answers from the history. */
+/* The other packets that the aggregator makes: probes, and answers from the history. */
 static void test_probes_and_answers(void **state)
 {
 	static const uint8_t zeros[64];
@@ -132,7 +133,7 @@ static void test_probes_and_answers(void **state)
 	}
 }
 
-/* Acknowledgements, NAKs and CNPs pass in every form, also with the addresses of a flow. */
+/* Acknowledgements, NAKs and CNPs pass in every form, even with the addresses of a flow. */
 static void test_passing(void **state)
 {
 	static const uint8_t payload[16] = {0x60, 0, 0, 1};
@@ -153,12 +154,12 @@ static void test_passing(void **state)
 			rig_assert_passed(rig, i / 2, &frame);
 		}
 		rig_assert_count(rig, packets_taken, RANKS);
-		put_all(rig, 1, -1); /* and the job goes on */
+		put_all(rig, 1, -1); /* and the job continues */
 		rig_close(rig);
 	}
 }
 
-/* The same addresses in another form, or another VLAN, are another connection. */
+/* The same addresses in another form or VLAN belong to another connection. */
 static void test_strangers(void **state)
 {
 	(void)state;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The iCRC against a CRC-32 that goes bit by bit over masks of its own, and against rdma_rxe. */
+/* The iCRC against a CRC-32 that is computed bit by bit with this file's own masks, and against
+ * rdma_rxe. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,10 +23,12 @@ static uint32_t crc_bits(uint32_t crc, uint8_t byte)
 	return crc;
 }
 
-/* Bits of the byte at `at` that the iCRC reads as ones (annex A17), by the frame's layout. */
+/* The bits of the byte at `at` that the iCRC reads as ones (annex A17), from the frame's layout. */
 static uint8_t variant_bits(struct frame_form form, size_t at)
 {
-	static const uint8_t ipv4[] = {1, 8, 10, 11, 26, 27, 32}; /* IP, UDP, BTH as one */
+	static const uint8_t ipv4[] = {1,  8,  10, 11,
+	                               26, 27, 32}; /* offsets in IP, UDP and BTH
+	                                             * together */
 	static const uint8_t ipv6[] = {1, 2, 3, 7, 46, 47, 52};
 	const uint8_t *variant = form.ipv6 ? ipv6 : ipv4;
 
@@ -35,7 +38,8 @@ static uint8_t variant_bits(struct frame_form form, size_t at)
 	return form.ipv6 && at == frame_ip_at(form) ? 0x0F : 0;
 }
 
-/* Annex A17: eight bytes of ones, then IP to the end, ones where routers may write. */
+/* Annex A17: eight bytes of ones, then everything from IP to the end, with ones where routers may
+ * write. */
 static uint32_t icrc_bits(const uint8_t *frame, struct frame_form form, size_t length)
 {
 	uint32_t crc = 0xFFFFFFFF;
@@ -94,7 +98,7 @@ static void test_random_packets(void **state)
 	}
 }
 
-/* What routers change leaves the iCRC valid; anything else does not, bit by bit. */
+/* A change by a router leaves the iCRC valid; a change of any other bit does not. */
 static void test_masks(void **state)
 {
 	static const uint8_t zeros[64];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * docs/protocol.md, Several switches, packet by packet: a switch of level 1 with ranks 0 to 2 of
- * five at ports 0 to 2, and an uplink at port 3. What whole fabrics do is in tests/fabric.
+ * five at ports 0 to 2, and an uplink at port 3. tests/fabric tests whole fabrics.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -48,7 +48,7 @@ static struct rig *open_leaf(uint64_t id)
 	return rig;
 }
 
-/* A JOIN; three children here, two at level 2. The border and the down flow turn round there. */
+/* A JOIN: three children here, two at level 2, where the border and the down flow turn round. */
 static struct frame join_of(const struct rig *rig, unsigned rank, uint32_t contributors)
 {
 	struct frame frame = rig_control(rig, rank, 0, INA_WIRE_JOIN);
@@ -119,7 +119,7 @@ static void expect(const struct rig *rig, unsigned i, unsigned port, int32_t ele
 	assert_memory_equal(frame->bytes + frame->length - 4, &icrc, 4);
 }
 
-/* Puts a packet in, and expects one in its place. */
+/* Puts a packet in, and expects an answer in its place. */
 static void expect_answer(struct rig *rig, unsigned port, const struct frame *frame,
                           int32_t element, uint32_t contributors)
 {
@@ -152,7 +152,8 @@ static uint32_t flags_of(const struct frame *frame)
 	return flags;
 }
 
-/* Met on the way down, it is said in the next message that goes up; what comes down stays as it is.
+/* Congestion on the way down is reported in the next message that goes up; packets that come down
+ * are not changed.
  */
 static void test_congestion(void **state)
 {
@@ -180,7 +181,7 @@ static void test_congestion(void **state)
 	rig_close(rig);
 }
 
-/* Before DOWN a local packet waits, the border's part is known; behind it all are answered. */
+/* Before DOWN a local packet waits, and the border's part is known; after DOWN all are answered. */
 static void test_retransmissions(void **state)
 {
 	struct rig *rig = open_job();
@@ -200,7 +201,7 @@ static void test_retransmissions(void **state)
 	rig_close(rig);
 }
 
-/* From above before its time: a sum, and a JOIN. */
+/* Packets from above that come too early: a sum, and a JOIN. */
 static void test_early(void **state)
 {
 	struct rig *rig = open_job();
@@ -221,7 +222,8 @@ static void test_early(void **state)
 	rig_close(rig);
 }
 
-/* What waits for DOWN goes on raw when the job breaks; the part that has gone up stays a part. */
+/* Packets that wait for DOWN leave raw when the job breaks; the part that has gone up stays a
+ * part. */
 static void test_broken(void **state)
 {
 	struct rig *rig = open_job();
@@ -254,7 +256,8 @@ static struct rig *open_below(void)
 	return rig;
 }
 
-/* The JOINs were summed without this switch's grant: it was not there when the first of them came.
+/* The JOINs were summed without this switch's grant, because the switch did not exist when the
+ * first of them came.
  */
 static void test_grants_more(void **state)
 {
@@ -272,13 +275,14 @@ static void test_grants_more(void **state)
 		assert_int_equal(rig->emitted[i].port, i < BORDER ? i : UPLINK);
 		assert_int_equal(rig_contributors(&rig->emitted[i].frame), i < BORDER ? 1 : RANKS);
 	}
-	/* Others have granted more than this switch has. */
+	/* Other switches have granted more than this one has. */
 	rig_put(rig, BORDER, &far);
 	rig_assert_passed(rig, BORDER, &far);
 	rig_close(rig);
 }
 
-/* The part would be the child's own packet: the switch takes no part, and all passes. */
+/* The part would be the child's own packet: the switch takes no part in the job, and all packets
+ * pass. */
 static void test_single_child(void **state)
 {
 	struct rig *rig = open_leaf(0);
@@ -297,7 +301,7 @@ static void test_single_child(void **state)
 	rig_close(rig);
 }
 
-/* Their sum has come by before. The border would not go on without it. */
+/* Their sum has passed before. The border would not send more packets without it. */
 static void test_late_join(void **state)
 {
 	struct rig *rig = open_below();
@@ -319,8 +323,8 @@ static void test_late_join(void **state)
 }
 
 /*
- * At level 2 a history is two windows: a child that is broken sends on, with the sums that all
- * have, a window more than any receiver behind it that lacks one.
+ * At level 2 a history has two windows. A child that is broken continues to send with the sums that
+ * all ranks have. It may be one window further than any receiver below it that lacks a sum.
  */
 static void test_two_windows(void **state)
 {
@@ -359,7 +363,7 @@ static void test_two_windows(void **state)
 	rig_close(rig);
 }
 
-/* Another switch's probe passes where one can come from, and nowhere else. */
+/* Another switch's probe passes if it can come at this place, and not otherwise. */
 static void put_to_nothing(struct rig *rig, unsigned port, const struct frame *frame)
 {
 	rig_put(rig, port, frame);
@@ -367,9 +371,9 @@ static void put_to_nothing(struct rig *rig, unsigned port, const struct frame *f
 }
 
 /*
- * When all have left a broken job, nothing of it goes on for a quiet time: behind a part that the
- * network still holds, a raw packet would be taken for one. Its id and its connections are not
- * given out meanwhile.
+ * When all ranks have left a broken job, none of its packets passes for a quiet time: if the
+ * network still holds a part, a raw packet after it would be taken for a part. In this time its id
+ * and its connections cannot be used again.
  */
 static void test_left(void **state)
 {
@@ -408,8 +412,8 @@ static void test_left(void **state)
 }
 
 /*
- * The sum of all LEAVEs lacks a rank: a switch elsewhere was reset, and a receiver below it may
- * still wait for sums. The switch keeps the job for a quiet time, as it keeps a broken one.
+ * The sum of all LEAVEs lacks a rank: a switch elsewhere was reset, and a receiver below that
+ * switch may still wait for sums. This switch keeps the job for a quiet time, like a broken one.
  */
 static void test_left_without_a_rank(void **state)
 {
@@ -463,7 +467,7 @@ static void test_probes(void **state)
 	rig_assert_nothing(rig);
 	rig_assert_count(rig, suspects_dropped, 2);
 
-	/* They keep no job alive. */
+	/* Probes keep no job alive. */
 	aggregator_age(rig->aggregator);
 	rig_put(rig, UPLINK, &above);
 	aggregator_age(rig->aggregator);
@@ -486,7 +490,7 @@ static struct frame trace_of(const struct rig *rig)
 	return rig_frame(rig, 0, 0, SEND_ONLY, message, TRACE_BYTES);
 }
 
-/* The same JOIN, of another job and connection. */
+/* The same JOIN for another job and connection. */
 static struct frame of_another_job(struct frame join, uint8_t number)
 {
 	join.bytes[FRAME_HEADER_BYTES + 8] ^= (uint8_t)(number + 1);  /* job id */
@@ -495,7 +499,7 @@ static struct frame of_another_job(struct frame join, uint8_t number)
 	return join;
 }
 
-/* "Jobs that had a context before this one": the top alone says it, so a part does not. */
+/* "Jobs that had a context before this one": only the top writes it, so a part does not have it. */
 static void test_before(void **state)
 {
 	struct rig *rig = open_leaf(0);
@@ -530,7 +534,7 @@ static void test_trace(void **state)
 		join = of_another_job(join, slot[12]);
 		rig_put(rig, slot[12], &join);
 	}
-	slot[12] = 2; /* as many contexts as there are */
+	slot[12] = 2; /* as many jobs as contexts */
 	rig_put(rig, UPLINK, &trace);
 	rig_assert_passed(rig, UPLINK, &trace);
 	damaged.bytes[FRAME_HEADER_BYTES + 90] ^= 1;

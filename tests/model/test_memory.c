@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* docs/protocol.md, The window: what is asked for, what is granted, and what the JOINs' sum says.
+/* docs/protocol.md, The window: the window that is requested, the grant, and the sum of the JOINs.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -34,7 +34,7 @@ static uint32_t window_of(const struct frame *join)
 	return 0u - lane;
 }
 
-/* The grant is the largest power of two that fits both; the sum has the smallest of all. */
+/* The grant is the largest power of two that both allow; the sum has the smallest of all. */
 static void test_granted(void **state)
 {
 	static const struct {
@@ -64,7 +64,7 @@ static void test_granted(void **state)
 			assert_int_equal(window_of(sum), cases[i].window);
 			assert_memory_equal(sum->bytes + sum->length - 4, &icrc, 4);
 		}
-		/* Its history says the same. */
+		/* The history gives the same number. */
 		struct frame again = join_of(rig, 1, cases[i].asked[1]);
 
 		rig_put(rig, 1, &again);
@@ -74,7 +74,7 @@ static void test_granted(void **state)
 	}
 }
 
-/* A lower switch puts its grant into the part; what comes from above is handed on as it is. */
+/* A lower switch puts its grant into the part; it hands on a JOIN from above unchanged. */
 static void test_granted_by_each_switch(void **state)
 {
 	static const struct {
@@ -115,7 +115,7 @@ static void test_granted_by_each_switch(void **state)
 	}
 }
 
-/* A connection each: jobs of two ranks. */
+/* A separate connection for each job of two ranks. */
 static struct frame join_job(const struct rig *rig, unsigned job, unsigned rank, uint32_t asked)
 {
 	struct frame join = join_of(rig, rank, asked);
@@ -137,8 +137,8 @@ static uint32_t granted_to(struct rig *rig, unsigned job, uint32_t asked)
 }
 
 /*
- * The memory is shared as jobs ask for it, but each context that is free keeps the smallest block:
- * none is refused while there is one. Then all is free.
+ * Jobs share the memory as they ask for it, but each free context keeps the smallest block, so no
+ * job is refused while a context is free. At the end all memory is free.
  */
 static void test_shared(void **state)
 {
@@ -171,8 +171,8 @@ static void test_shared(void **state)
 }
 
 /*
- * Where ports or VLANs have a quota, a context has no more than its share of the memory, so what
- * they hold of it is bounded too. A quota of all that there are is none.
+ * If ports or VLANs have a quota, a context has at most its share of the memory, so the memory of a
+ * port or VLAN is limited too. A quota of all contexts does not limit anything.
  */
 static void test_quota(void **state)
 {
@@ -200,8 +200,8 @@ static void test_quota(void **state)
 }
 
 /*
- * Blocks never overlap, are where they belong, and are the largest that fit and leave a grain to
- * each other holder.
+ * Blocks never overlap and are at the right places. Each is the largest that fits and leaves a
+ * grain to each other holder.
  */
 static void test_blocks(void **state)
 {
@@ -217,7 +217,7 @@ static void test_blocks(void **state)
 		unsigned at = (unsigned)(ina_random(&random) % BLOCKS), wanted = GRAIN;
 		uint32_t asked = (uint32_t)(ina_random(&random) % (2 * WINDOW)) + 1;
 		bool used[PACKETS] = {false};
-		unsigned left = PACKETS, others = 0; /* packets; holders that have none */
+		unsigned left = PACKETS, others = 0; /* packets; holders without a block */
 
 		if (blocks[at].packets) {
 			memory_give(&memory, blocks[at]);

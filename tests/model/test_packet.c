@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which frames are candidates, requests, or neither: one deviation at a time from a good one. */
+/* Which frames are candidates, requests, or neither: each case differs in one point from a good
+ * frame. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -82,8 +83,8 @@ static void test_fields(void **state)
 	}
 }
 
-/* Every byte of the addresses, the VLAN's id, the UDP source port and the QPN tells flows apart;
- * nothing else does. */
+/* Every byte of the addresses, the VLAN's id, the UDP source port and the QPN distinguishes flows;
+ * no other byte does. */
 static void test_key(void **state)
 {
 	(void)state;
@@ -116,7 +117,7 @@ static void test_key(void **state)
 	}
 }
 
-/* A packet is of no flow without the DSCP of aggregation traffic; ECN makes no difference. */
+/* Without the DSCP of aggregation traffic a packet belongs to no flow; ECN does not matter. */
 static void test_marking(void **state)
 {
 	(void)state;
@@ -137,7 +138,8 @@ static void test_marking(void **state)
 		}
 }
 
-/* What the BTH says is padding is no part of a message, which has none. */
+/* A message has no padding in the sense of the BTH, so a packet with a pad count is not part of a
+ * message. */
 static void test_pads(void **state)
 {
 	(void)state;
@@ -151,7 +153,7 @@ static void test_pads(void **state)
 		}
 }
 
-/* A packet whose VLAN id is 0, and whose IPv6 addresses are IPv4's with zeros behind them. */
+/* A packet with VLAN id 0, whose IPv6 addresses are an IPv4 address followed by zeros. */
 static struct packet_key key_in(struct frame_form form)
 {
 	static const uint8_t source[16] = {192, 0, 2, 3}, destination[16] = {192, 0, 2, 4};
@@ -275,7 +277,8 @@ static void test_lengths_that_disagree(void **state)
 		struct frame_form form = frame_forms[i];
 		struct frame frame = good_frame_of(form, PACKET_SEND_ONLY, 64);
 
-		frame.bytes[frame_ip_at(form) + (form.ipv6 ? 5 : 3)] ^= 0x10; /* no longer UDP's */
+		frame.bytes[frame_ip_at(form) + (form.ipv6 ? 5 : 3)] ^= 0x10; /* not UDP's length
+		                                                               * any more */
 		assert_false(parse(&frame).candidate);
 		assert_true(parse(&frame).marked_request);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ranks with go-back-N senders and in-order receivers, a network that loses,
- * duplicates and damages on both sides: every receiver must end with the sum
- * of every message, once, whatever happens. And: any bytes at all do no harm.
+ * Ranks with go-back-N senders and in-order receivers, and a network that loses, duplicates and
+ * damages frames on both sides. In spite of this, every receiver must end with the sum of every
+ * message, once. Also, random bytes do no harm.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -53,7 +53,8 @@ static int32_t sum_of(const struct world *world, unsigned index)
 	return sum;
 }
 
-/* The receiver behind a sender: takes what is expected and intact; looks at nothing else. */
+/* The receiver of a sender's packets: it accepts intact packets that it expects, and ignores all
+ * others. */
 static void receive(struct world *world, const struct rig_emitted *emitted)
 {
 	const struct frame *frame = &emitted->frame;
@@ -96,12 +97,13 @@ static void send_packet(struct world *world, unsigned rank, unsigned index)
 	}
 }
 
-/* A turn of one rank: a packet within its window, or now and then back to what is unacknowledged.
+/* A turn of one rank: it sends a packet within its window, or sometimes goes back to the first
+ * unacknowledged one.
  */
 static void take_turn(struct world *world, unsigned rank)
 {
 	unsigned *next = &world->next_send[rank];
-	/* Own sends may not run ahead of the sums that have come from the predecessor, */
+	/* A rank must not send more than a window ahead of the sums from its predecessor, */
 	unsigned predecessor = (rank + world->rig->ranks - 1) % world->rig->ranks;
 	unsigned limit = world->received[predecessor] + WINDOW;
 
@@ -140,7 +142,7 @@ static void test_exactly_once(void **state)
 		run_world(ranks, seed + ranks);
 }
 
-/* Damaged frames of a living job, and noise. What came out is counted, nothing more is asked. */
+/* Damaged frames of a living job, and noise. The test only counts the frames that come out. */
 static void test_any_bytes(void **state)
 {
 	unsigned seed = seed_of_run();

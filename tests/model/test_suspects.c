@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What cannot be a flow's own: suspects, and the flow that is put out by them; retransmissions of
+ * Packets that cannot be a flow's own: suspects, and the flow that they evict; retransmissions of
  * another length; the quiet time after a reset (docs/protocol.md, PSNs, Suspects, Reset).
  */
 #include <setjmp.h>
@@ -31,7 +31,7 @@ static int open_three(void **state)
 	return 0;
 }
 
-/* With a quiet time, whose ends are those of tick(), and patience. */
+/* With a quiet time, which tick() ends, and with patience. */
 static int open_quiet(void **state)
 {
 	const struct aggregator_config config = {.ports = 3,
@@ -78,7 +78,7 @@ static void complete(struct rig *rig, unsigned index)
 	assert_int_equal(rig_contributors(&rig->emitted[0].frame), rig->ranks);
 }
 
-/* A request of rank 2's connection that no aggregation has, as packet `index`. */
+/* A request of rank 2's connection that aggregation does not use, as packet `index`. */
 static struct frame write_of(const struct rig *rig, unsigned index)
 {
 	struct frame write = rig_data(rig, 2, index, 5);
@@ -107,7 +107,7 @@ static void assert_suspect(struct rig *rig, const struct frame *frame)
 	rig_assert_count(rig, suspects_dropped, before + 1);
 }
 
-/* ... or, if the job had something waiting, that alone comes out. */
+/* ... or, if a packet of the job waited, only that comes out. */
 static void assert_suspect_of(struct rig *rig, const struct frame *frame, unsigned waiting)
 {
 	uint64_t before = aggregator_counters(rig->aggregator)->suspects_dropped;
@@ -117,7 +117,7 @@ static void assert_suspect_of(struct rig *rig, const struct frame *frame, unsign
 	rig_assert_count(rig, suspects_dropped, before + 1);
 }
 
-/* Ranks 0 and 2 of a job of two join. The JOIN of rank 2. */
+/* Ranks 0 and 2 of a job of two join. Returns the JOIN of rank 2. */
 static struct frame join_two(struct rig *rig)
 {
 	const uint16_t two = 2;
@@ -146,7 +146,7 @@ static void assert_probe(struct rig *rig, unsigned index)
 		assert_int_equal(bytes[at], 0);
 }
 
-/* The first rows that begin and end where a window can be, from both sides. */
+/* The first and last PSNs that a window can reach, from both sides. */
 static void test_how_far(void **state)
 {
 	struct rig *rig = *state;
@@ -164,7 +164,7 @@ static void test_how_far(void **state)
 	assert_suspect(rig, &far);
 	far = rig_data(rig, 2, next - 0x800000, 5);
 	assert_suspect(rig, &far);
-	/* A LEAVE behind two windows: its receiver may still lack the first packet of these. */
+	/* A LEAVE follows two windows: its receiver may still lack the first packet of these. */
 	struct frame behind = rig_data(rig, 2, next - 2 * WINDOW - 1, 5);
 	rig_put(rig, 2, &behind);
 	assert_probe(rig, next - 2 * WINDOW - 1);
@@ -175,7 +175,7 @@ static void test_how_far(void **state)
 	complete(rig, next);
 }
 
-/* One foreign packet, ten of them, in each form: the job goes on. */
+/* One foreign packet, or ten, in each form: the job continues. */
 static void test_strangers_break_nothing(void **state)
 {
 	struct rig *rig = *state;
@@ -194,7 +194,7 @@ static void test_strangers_break_nothing(void **state)
 	rig_assert_count(rig, jobs_broken, 0);
 }
 
-/* A JOIN with another job id at any distance: also where its place is in queue or history. */
+/* A JOIN with another job id, at any distance, even if its place is in the queue or history. */
 static void test_join_of_another_job(void **state)
 {
 	struct rig *rig = *state;
@@ -217,7 +217,8 @@ static void test_join_of_another_job(void **state)
 	assert_int_equal(rig_contributors(&rig->emitted[0].frame), 3);
 }
 
-/* What starts a message has a job id, at any distance; what does not may have any bytes there. */
+/* The first packet of a message has a job id, at any distance; other packets may have any bytes
+ * there. */
 static void test_message_of_another_job(void **state)
 {
 	static const uint8_t starts[] = {SEND_FIRST, SEND_ONLY};
@@ -247,7 +248,7 @@ static void test_message_of_another_job(void **state)
 	rig_assert_count(rig, jobs_broken, 0);
 }
 
-/* A request that is no contribution cannot be the flow's own, at any distance. */
+/* A request that cannot be a contribution cannot be the flow's own, at any distance. */
 static void test_other_requests(void **state)
 {
 	struct rig *rig = *state;
@@ -274,7 +275,7 @@ static void test_other_requests(void **state)
 	rig_assert_count(rig, jobs_broken, 0);
 }
 
-/* Without the mark a packet is of no flow, whatever its addresses. */
+/* Without the mark a packet belongs to no flow, whatever its addresses. */
 static void test_unmarked_of_a_flow(void **state)
 {
 	struct rig *rig = *state;
@@ -297,7 +298,7 @@ static void test_unmarked_of_a_flow(void **state)
 	complete(rig, 1);
 }
 
-/* A damaged one is damaged, and no suspect. */
+/* A damaged packet counts as damaged, not as a suspect. */
 static void test_damaged(void **state)
 {
 	struct rig *rig = *state;
@@ -318,7 +319,7 @@ static void test_damaged(void **state)
 	complete(rig, 1);
 }
 
-/* Nothing but the fourth in a row puts a flow out; any packet of its own begins anew. */
+/* Only the fourth suspect in a row evicts a flow; any packet of the flow starts the count again. */
 static void test_fourth(void **state)
 {
 	struct rig *rig = *state;
@@ -337,7 +338,7 @@ static void test_fourth(void **state)
 	}
 	rig_assert_count(rig, jobs_broken, 0);
 
-	/* What waits of the flow, and of others, goes on as it came. */
+	/* Packets of the flow and of others that wait leave unchanged. */
 	struct frame own = rig_data(rig, 2, 5, 52), others = rig_data(rig, 0, 5, 50);
 	rig_put(rig, 2, &own);
 	rig_put(rig, 0, &others);
@@ -352,11 +353,11 @@ static void test_fourth(void **state)
 	assert_memory_equal(rig->emitted[1].frame.bytes, own.bytes, own.length);
 	rig_assert_count(rig, jobs_broken, 1);
 
-	/* Resent, it is a packet of a flow that is not known. */
+	/* If it is sent again, it is a packet of an unknown flow. */
 	rig_put(rig, 2, &write);
 	rig_assert_passed(rig, 2, &write);
 
-	/* It counts as left: the other two's LEAVEs end the job. */
+	/* The flow counts as one that has left: the LEAVEs of the other two end the job. */
 	for (unsigned rank = 0; rank < 2; rank++) {
 		struct frame leave = rig_control(rig, rank, rank ? 5 : 6, INA_WIRE_LEAVE);
 
@@ -366,7 +367,7 @@ static void test_fourth(void **state)
 	rig_assert_count(rig, jobs_closed, 1);
 }
 
-/* A host that came back: its new connection on the old key joins when the old flow is out. */
+/* A host that came back: its new connection with the old key joins when the old flow is evicted. */
 static void test_connection_that_ended(void **state)
 {
 	struct rig *rig = *state;
@@ -381,14 +382,14 @@ static void test_connection_that_ended(void **state)
 	rig_assert_nothing(rig); /* it waits for its peers */
 	rig_assert_count(rig, jobs_opened, 2);
 
-	/* Its PSNs are its own: none is answered with a sum of the old job. */
+	/* It has its own PSNs: no packet is answered with a sum of the old job. */
 	struct frame data = rig_data(rig, 2, 1, 9);
 	rig_put(rig, 2, &data);
 	rig_assert_nothing(rig);
 	rig_assert_count(rig, duplicates_answered, 0);
 }
 
-/* All flows of a job are put out: it ends. */
+/* All flows of a job are evicted: the job ends. */
 static void test_all_are_gone(void **state)
 {
 	struct rig *rig = *state;
@@ -404,7 +405,7 @@ static void test_all_are_gone(void **state)
 	rig_assert_passed(rig, 2, &write);
 }
 
-/* Of a broken job too. */
+/* The same in a broken job. */
 static void test_in_a_broken_job(void **state)
 {
 	struct rig *rig = *state;
@@ -418,15 +419,15 @@ static void test_in_a_broken_job(void **state)
 	rig_assert_passed(rig, 2, &near);
 	for (unsigned i = 0; i < 4; i++)
 		assert_suspect(rig, &far);
-	rig_put(rig, 2, &near); /* the flow is out */
+	rig_put(rig, 2, &near); /* the flow is evicted */
 	rig_assert_passed(rig, 2, &near);
 	rig_put(rig, 2, &far);
 	rig_assert_passed(rig, 2, &far);
 	rig_assert_count(rig, jobs_broken, 1);
 }
 
-/* A flow that is alive cannot be put out, however many come; one that was silent for a whole
- * quiet time can. */
+/* A flow that is alive cannot be evicted, however many suspects come. A flow that was silent for a
+ * whole patience can. */
 static void test_alive(void **state)
 {
 	struct rig *rig = *state;
@@ -436,7 +437,7 @@ static void test_alive(void **state)
 	struct frame write = write_of(rig, 1);
 	for (unsigned i = 0; i < 100; i++)
 		assert_suspect(rig, &write);
-	tick(rig, 10); /* the quiet time is no measure */
+	tick(rig, 10); /* ticks do not count for patience */
 	for (unsigned i = 0; i < 100; i++)
 		assert_suspect(rig, &write);
 	end_patience(rig, 1); /* perhaps a moment later */
@@ -450,13 +451,14 @@ static void test_alive(void **state)
 		assert_suspect(rig, &write);
 	end_patience(rig, 1);
 	rig_assert_count(rig, jobs_broken, 0);
-	assert_suspect(rig, &write); /* not the fourth any more, but the first when it is silent */
+	assert_suspect(rig, &write); /* no longer the fourth suspect, but the first of the
+	                              * silence */
 	rig_assert_count(rig, jobs_broken, 1);
 	rig_put(rig, 2, &write);
 	rig_assert_passed(rig, 2, &write);
 }
 
-/* Also a silent flow needs four. */
+/* A silent flow is also evicted only by the fourth suspect. */
 static void test_silent(void **state)
 {
 	struct rig *rig = *state;
@@ -482,8 +484,8 @@ static void assert_elsewhere(struct rig *rig, const struct frame *frame, unsigne
 }
 
 /*
- * A flow is heard at its own port alone. What comes by another one breaks its job after a silence,
- * and puts it out after a second one, in which nothing is summed any more.
+ * Only packets at its own port end a flow's silence. Packets at another port break its job after
+ * one silence, and evict the flow after a second one. No packet is summed during the second one.
  */
 static void test_by_another_port(void **state)
 {
@@ -512,7 +514,7 @@ static void test_by_another_port(void **state)
 	assert_memory_equal(rig->emitted[0].frame.bytes, others.bytes, others.length);
 	rig_assert_count(rig, jobs_broken, 1);
 
-	/* The second silence is as long, and a packet of the flow's own ends it. */
+	/* The second silence is equally long, and a packet of the flow ends it. */
 	for (unsigned i = 0; i < 20; i++)
 		assert_elsewhere(rig, &data, 0);
 	end_patience(rig, 1);
@@ -528,7 +530,7 @@ static void test_by_another_port(void **state)
 	rig_assert_passed(rig, 1, &data);
 	rig_assert_count(rig, suspects_dropped, 0);
 
-	/* It has left: the others' LEAVEs end the job. */
+	/* The flow has left: the others' LEAVEs end the job. */
 	for (unsigned rank = 0; rank < 2; rank++) {
 		struct frame leave = rig_control(rig, rank, rank ? 4 : 5, INA_WIRE_LEAVE);
 
@@ -538,7 +540,8 @@ static void test_by_another_port(void **state)
 	rig_assert_count(rig, jobs_closed, 1);
 }
 
-/* After a reset: marked SENDs of each opcode and form are dropped until a whole period is over. */
+/* After a reset, marked SENDs of each opcode and form are dropped until a whole period has
+ * passed. */
 static void test_quiet_time(void **state)
 {
 	struct rig *rig = *state;
@@ -576,8 +579,8 @@ static void test_quiet_time(void **state)
 	}
 }
 
-/* What is not marked is not held up, whatever its congestion bits; what is, is known by its DSCP
- * alone. */
+/* Unmarked packets are not dropped, whatever their congestion bits are. Only the DSCP marks a
+ * packet. */
 static void test_unmarked(void **state)
 {
 	struct rig *rig = *state;
@@ -598,8 +601,8 @@ static void test_unmarked(void **state)
 }
 
 /*
- * A job of another tenant has had the context before: its bytes stay in the history. Whoever sends
- * a short packet again as a long one, or a long one as a short one, gets nothing.
+ * Another tenant's job has had the context before, and its bytes are still in the history. A host
+ * that retransmits a short packet as a long one, or a long one as a short one, gets nothing.
  */
 static void test_history_of_another_tenant(void **state)
 {

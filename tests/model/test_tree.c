@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The adder tree against hand-worked vectors, and against plain loops in the order it promises. */
+/* The adder tree against vectors worked out by hand, and against plain loops in the order that it
+ * promises. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,12 +13,12 @@
 
 #include "model/tree.h"
 
-/* Two pieces of the model's work, and a part of one. */
+/* Two pieces of the model's work, and part of a third. */
 enum { PORTS_MAX = 8, LANES = 600, BYTES = LANES * 4 };
 
 static union payload operands[PORTS_MAX];
 
-/* Nothing but elements: what becomes of `operands` over the ports of `mask`. */
+/* Combines only elements: the result of `operands` over the ports of `mask`. */
 static bool combine_elements(unsigned ports, unsigned mask, enum ina_wire_number_type type,
                              enum ina_wire_operation operation, uint32_t *sum)
 {
@@ -61,7 +62,7 @@ static uint32_t add_pair(uint32_t a, uint32_t b, bool float32)
 	return combine_pair(a, b, float32 ? INA_WIRE_FLOAT32 : INA_WIRE_INT32, INA_WIRE_SUM);
 }
 
-/* IEEE 754-2019: 4.3.1 (ties to even), 6.3 (signed zeros), 7.2 (invalid), worked by hand. */
+/* IEEE 754-2019: 4.3.1 (ties to even), 6.3 (signed zeros), 7.2 (invalid), worked out by hand. */
 static void test_float32_vectors(void **state)
 {
 	static const struct {
@@ -82,7 +83,7 @@ static void test_float32_vectors(void **state)
 	        {0x7F7FFFFF, 0x72FFFFFF, 0x7F7FFFFF}, /* below that tie: the largest */
 	        {0x7F800000, 0x3F800000, 0x7F800000}, /* infinity + 1 */
 	        {0x7F800000, 0xFF800000, 0x7FC00000}, /* infinity - infinity: NaN */
-	        {0xFFC12345, 0x3F800000, 0x7FC00000}, /* every NaN becomes the one */
+	        {0xFFC12345, 0x3F800000, 0x7FC00000}, /* every NaN becomes the canonical one */
 	        {0x3F800000, 0x7F800001, 0x7FC00000}, /* a signalling one too */
 	};
 
@@ -121,7 +122,7 @@ static void test_order_of_four(void **state)
 	assert_int_equal(sum[5], 0x00000000); /* (1e8 + 1) + (-1e8 + 2): both 1s are lost */
 }
 
-/* A port that is missing is no zero: -0 stays, and so do the bits of a NaN. */
+/* A missing port does not count as zero: -0 stays, and so do the bits of a NaN. */
 static void test_bypass(void **state)
 {
 	uint32_t sum[LANES];
@@ -158,7 +159,7 @@ static void test_overflow_is_of_nodes(void **state)
 	assert_false(sum_elements(4, 15, false, sum));
 	assert_int_equal(sum[3], 0x7FFFFFFF);
 
-	/* In each node of the tree, the right half's too. */
+	/* In each node of the tree, including the right half. */
 	for (unsigned port = 0; port < 8; port += 2) {
 		memset(operands, 0, sizeof(operands));
 		operands[port].words[LANES - 1] = operands[port + 1].words[LANES - 1] = 0x40000000;
@@ -171,7 +172,8 @@ static void test_overflow_is_of_nodes(void **state)
 	assert_false(sum_elements(2, 3, true, sum)); /* float32 has no such flag */
 }
 
-/* A message in one packet of two ranks: in the header the largest, in the trailer each its own. */
+/* A message of two ranks in one packet: the header has the maximum, and each lane of the trailer
+ * has its own rule. */
 static void combine_message(unsigned lanes, enum ina_wire_number_type type,
                             enum ina_wire_operation operation)
 {
@@ -205,7 +207,7 @@ static void combine_message(unsigned lanes, enum ina_wire_number_type type,
 	assert_int_equal(sum[6], 0x7FFFFFFF);
 	assert_int_equal(sum[7], (uint32_t)-3);
 	if (operation == INA_WIRE_SUM) {
-		assert_int_equal(sum[8], 42); /* also as subnormals */
+		assert_int_equal(sum[8], 42); /* even if they look like subnormals */
 		assert_int_equal(sum[trailer - 1], 42);
 	}
 	assert_int_equal(sum[trailer], 0xFFFFFFFE);
@@ -214,7 +216,7 @@ static void combine_message(unsigned lanes, enum ina_wire_number_type type,
 	assert_int_equal(sum[trailer + 3], 1);
 }
 
-/* Header and trailer lanes: the largest, the sum, the or. Only elements overflow. */
+/* Lanes of header and trailer: maximum, sum, or. Only elements overflow. */
 static void test_header_and_trailer(void **state)
 {
 	(void)state;
@@ -224,7 +226,8 @@ static void test_header_and_trailer(void **state)
 	}
 }
 
-/* Worked by hand from the formats' tables (IEEE 754-2019, 3.4; bfloat16: binary32's upper half). */
+/* Worked out by hand from the formats' tables (IEEE 754-2019, 3.4; bfloat16: binary32's upper
+ * half). */
 static void test_halves(void **state)
 {
 	static const struct {
@@ -261,7 +264,7 @@ static void test_halves(void **state)
 	}
 }
 
-/* (1 + 2^-11) + 2^-12 in float16: rounded at each node 1, rounded once 1 + 2^-10. */
+/* (1 + 2^-11) + 2^-12 in float16: rounding at each node gives 1, rounding once gives 1 + 2^-10. */
 static void test_halves_round_once(void **state)
 {
 	uint32_t sum[LANES];
@@ -275,7 +278,7 @@ static void test_halves_round_once(void **state)
 	assert_int_equal(sum[2], 0x3C01);
 }
 
-/* Widening and rounding give every encoding back, and one operand alone passes as it is. */
+/* Widening and rounding give every encoding back, and a single operand passes unchanged. */
 static void test_halves_keep_encodings(void **state)
 {
 	uint32_t sum[LANES];
@@ -292,7 +295,7 @@ static void test_halves_keep_encodings(void **state)
 	}
 }
 
-/* IEEE 754-2019, 9.6: every pair of special values, by hand in the order of their bits. */
+/* IEEE 754-2019, 9.6: every pair of special values, by hand, in the order of their bits. */
 static void test_max_min(void **state)
 {
 	static const uint32_t rising[] = {0xFF800000, 0xFF7FFFFF, 0xBF800000, 0x80000001,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls ina-plan, and holds what it prints against the fabric, by arithmetic of its own."""
+"""Calls ina-plan, and checks its output against the fabric by independent arithmetic."""
 
 import json
 import os
@@ -56,7 +56,7 @@ def fat_tree(k):
 
 
 def path_of(fabric, flow):
-    """[(cable, goes up)], and the flow goes from its beginning to its end, up and then down."""
+    """[(cable, goes up)]; the flow goes from its start to its end, first up and then down."""
     at, path = flow["from"], []
     for cable in flow["cables"]:
         lower, upper = fabric.ends[cable]

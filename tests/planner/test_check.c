@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan_check() takes good plans, and names what is wrong with each that has been spoilt. */
+/* plan_check() accepts good plans, and names the error in each plan that the test has changed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +21,7 @@ struct planned {
 	struct plan_graph graph;
 	struct plan_jobs jobs;
 	struct plan_result result;
-	struct plan_tree *tree; /* the first that is used */
+	struct plan_tree *tree; /* the first one that is used */
 	unsigned number;
 };
 
@@ -51,7 +51,7 @@ static void done(struct planned *planned)
 	free(planned);
 }
 
-/* NULL: nothing is wrong. */
+/* NULL: there is no error. */
 static void check_says(struct planned *planned, const char *what)
 {
 	char error[PLAN_ERROR_BYTES] = "";
@@ -96,7 +96,7 @@ static void test_ways(void **state)
 	flow->to++;
 	check_says(planned, "a flow misses its end");
 	*flow = good;
-	/* From a leaf up, down and up again; and from a host, by way of that host. */
+	/* From a leaf up, down and up again; and from a host through that host. */
 	flow->length = 3;
 	flow->links[1] = flow->links[0] ^ 1;
 	flow->links[2] = flow->links[0];
@@ -169,7 +169,7 @@ static void test_capacities(void **state)
 	done(planned);
 }
 
-/* All trees that there are, at a rate of almost nothing. */
+/* All possible trees, each at a rate of almost nothing. */
 static void test_count_of_trees(void **state)
 {
 	struct planned *planned =

@@ -102,7 +102,7 @@ def test_output_that_cannot_be_written():
 
 
 def test_man_page():
-    """It is well formed, and has each option of --help, and no other."""
+    """The page is well formed, and has exactly the options of --help."""
     offered = set(re.findall(r"^ +(?:-\w, )?--([a-z-]+)", call("--help").stdout, re.M)) - {"help", "usage"}
     described = set(re.findall(r"Fl -([a-z-]+)", "\n".join(re.findall(r"^\.It (.*)$", PAGE.read_text(), re.M))))
     assert described == offered

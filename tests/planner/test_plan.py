@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plans: the paper's example, cases worked out by hand, and drawn cases where other ways to the answer bound it."""
+"""Plans: the paper's example, cases worked out by hand, and random cases, whose results other algorithms bound."""
 
 import json
 import os
@@ -24,8 +24,9 @@ def near(value):
 def test_the_example_of_grid():
     """8 workers, cables of 3 Gb/s, switches that add 9, a server of 9.
 
-    Without aggregation three workers share a cable: 3 / 3. With the nearest switch, S1 has four: it adds 9/4 of each,
-    and what is left of its cable, 3 - 9/4, is for what four send unadded. Three, three and two at a switch: 9 / 3."""
+    Without aggregation three workers share a cable: 3 / 3. With aggregation at the nearest switch, S1 has four workers: it
+    adds 9/4 of each, and the rest of its cable, 3 - 9/4, is for data that four send unadded. With three, three and two workers
+    at a switch: 9 / 3."""
     planned = plan("--example", "grid")
     assert planned["plain"]["smallest"] == near(1e9)
     assert planned["nearest"]["smallest"] == near((9 / 4 + (3 - 9 / 4) / 4) * 1e9)
@@ -77,7 +78,7 @@ def test_what_binds(tmp_path):
 
 
 def test_what_is_left_over_is_used(tmp_path):
-    """Job a's slow host holds a back alone: b has what a leaves of the cable between the switches."""
+    """Job a's slow host limits job a alone: b gets the rest of the cable between the switches."""
     fabric = clos(1, 2, 4)
     fabric.rates["host0"] = 10e9
     jobs = jobs_file(tmp_path, [{"name": "a", "hosts": [0, 4]}, {"name": "b", "hosts": [1, 5]}])
@@ -104,7 +105,7 @@ def test_ranks_below_a_switch_follow_each_other(tmp_path):
 
 
 def test_what_the_lab_takes(tmp_path):
-    """The printed fabric has the job's ranks as its hosts, and the rate that was said."""
+    """The printed fabric has the job's ranks as its hosts, and reaches the printed rate."""
     jobs = jobs_file(tmp_path, [{"name": "a", "hosts": [0, 1, 4, 5]}, {"name": "b", "hosts": [7, 2, 6, 3]}])
     run = call("clos:2x2x4", jobs, "--lab", "b")
     assert run.returncode == 0
@@ -125,7 +126,7 @@ def test_the_same_every_time(tmp_path):
 
 
 def draw_case(draw):
-    """A small fabric with cables of different rates, two to four jobs, perhaps scarce switches."""
+    """A small fabric with cables of different rates, two to four jobs, and sometimes few contexts at switches."""
     fabric = draw.choice([lambda: clos(draw.randint(1, 3), draw.randint(2, 3), draw.randint(2, 4)), lambda: fat_tree(4)])()
     for cable in fabric.rates:
         fabric.rates[cable] = draw.choice([50e9, 100e9, 100e9, 200e9])
@@ -145,8 +146,8 @@ def draw_case(draw):
 
 @pytest.mark.parametrize("case", range(24))
 def test_rounded_against_exact(tmp_path, case):
-    """Rounding is never above branch and bound over the same trees, and that never above the relaxation. Nor is it
-    below what there is without a plan, nor (where no context binds) below the bound over the most trees of a job."""
+    """The result of rounding is never above that of branch and bound over the same trees, and that is never above the relaxation.
+    Nor is it below the rate without a plan, nor (if no context binds) below the bound over the most trees of a job."""
     print(f"INA_SEED={SEED}")
     fabric, jobs = draw_case(random.Random(SEED * 1000 + case))
     path = fabric.save(tmp_path / "fabric.json")
@@ -167,7 +168,7 @@ def test_rounded_against_exact(tmp_path, case):
 
 @pytest.mark.parametrize("kind", ["all-reduce", "server"])
 def test_fat_tree_of_80_switches(tmp_path, kind):
-    """8 jobs of 16 hosts each, drawn from all 128."""
+    """8 jobs of 16 hosts each, chosen at random from all 128."""
     print(f"INA_SEED={SEED}")
     fabric = fat_tree(8)
     assert (len(fabric.switches), fabric.hosts) == (80, 128)
@@ -180,7 +181,7 @@ def test_fat_tree_of_80_switches(tmp_path, kind):
     verify(fabric, jobs, planned)
     assert planned["plan"]["smallest"] >= max(planned["plain"]["smallest"], planned["nearest"]["smallest"])
     assert planned["plan"]["smallest"] <= (1 + TINY) * planned["bound"]
-    # Without choices that spread the load it is less.
+    # Without choices that spread the load, the rate is lower.
     if kind == "server":
         scarce = jobs_file(tmp_path, jobs["jobs"], processing=200e9)
         assert plan("fat-tree:8", scarce, "--trees", 1)["plan"]["smallest"] >= 25e9
@@ -189,7 +190,8 @@ def test_fat_tree_of_80_switches(tmp_path, kind):
 
 
 def test_all_have_the_whole_cable_where_contexts_allow(tmp_path):
-    """8 jobs in 8 pods do not meet. Mixed, each leaf's 4 uplinks have 4 jobs: a quarter of each, and all is full."""
+    """8 jobs in 8 pods do not meet. If they are mixed, the 4 uplinks of each leaf carry 4 jobs: a quarter of each, and all
+    uplinks are full."""
     print(f"INA_SEED={SEED}")
     by_pod = [{"name": f"j{i}", "hosts": list(range(16 * i, 16 * i + 16))} for i in range(8)]
     assert plan("fat-tree:8", jobs_file(tmp_path, by_pod), "--trees", 1)["plan"]["smallest"] == near(100e9)

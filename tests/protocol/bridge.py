@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ina-bridge with a socket pair a port: starts it, talks to it, ends it and looks at how it ended."""
+"""ina-bridge with a socket pair for each port: starts it, exchanges frames with it, ends it and checks how it ended."""
 import json
 import os
 import signal
@@ -18,13 +18,13 @@ def marker_mac(port):
 
 
 def marker(port, turn):
-    """A frame to all other ports: a request that no aggregator takes, and that overtakes none."""
+    """A frame to all other ports: a request that no aggregator takes, and that overtakes no frame."""
     frame = packet(200, 201, turn, bytes(16), WRITE_ONLY, tos=0, source_mac=marker_mac(port))
     return BROADCAST + frame[6:]
 
 
 def spared_marker(port, turn):
-    """One that no fault befalls, for it is not RoCE. It overtakes what an aggregator or a fault holds back."""
+    """A frame that no fault hits, because it is not RoCE. It overtakes frames that an aggregator or a fault holds back."""
     frame = plain(0, 0, turn.to_bytes(4, "big"))
     return BROADCAST + marker_mac(port) + frame[12:]
 
@@ -52,10 +52,10 @@ class Bridge:
         return self.hosts[port].recv(65536)
 
     def settle(self, make_marker=marker):
-        """Waits until all that was sent has had its effect. Returns what has come, a list a port.
+        """Waits until all frames that were sent have had their effect. Returns the frames that came, as one list for each port.
 
-        Markers of all ports go behind what was sent. When all have come, the switch has heard all of
-        it; those of a second turn come behind whatever that has led to.
+        Markers of all ports follow the frames that were sent. When all of these have come, the switch has received everything.
+        The markers of a second turn come after all its consequences.
         """
         frames = [[] for _ in self.hosts]
         for _ in range(2):
@@ -73,7 +73,7 @@ class Bridge:
         return frames
 
     def end(self, how=signal.SIGTERM):
-        """Ends it by a signal, or (None) by closing all sockets. Returns its stats and stderr."""
+        """Ends the bridge by a signal or, with None, by closing all sockets. Returns its stats and stderr."""
         if how is None:
             for host in self.hosts:
                 host.close()

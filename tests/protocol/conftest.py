@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every test runs with each aggregator that ina-bridge has, or with INA_AGGREGATORS, separated by commas."""
+"""Every test runs with each aggregator of ina-bridge, or with those in INA_AGGREGATORS, separated by commas."""
 import os
 import socket
 
@@ -13,7 +13,7 @@ KINDS = os.environ.get("INA_AGGREGATORS", "model,rtl").split(",")
 
 @pytest.fixture(params=KINDS)
 def start(request, tmp_path):
-    """start(ports, option...): a bridge that knows where all hosts are, and is awake."""
+    """start(ports, option...): a bridge that knows where all hosts are, after its quiet time."""
     bridges = []
 
     def start_one(ports, *options):

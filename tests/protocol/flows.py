@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Connections and jobs as their hosts would run them, and what docs/protocol.md demands of each packet."""
+"""Connections and jobs as their hosts would run them, and checks of each packet against docs/protocol.md."""
 import time
 
 from bridge import PATIENCE_S
 from roce import (DATA, INT32, JOB, JOIN, LEAVE, PROBE_PSN_OFFSET, SEND_ONLY, asks_for_ack, headers_of, icrc,
                   layout, message, packet, payload_of, plain, psn_of, traffic_class_of, trailer_of)
 
-# The aggregator's room: contexts; packets of a queue and of a history, which all jobs share, and the most and the least of
-# them that a job gets.
+# The aggregator's room: contexts; the packets of a queue and of a history, which all jobs share; and the largest and smallest
+# number of them that a job gets.
 CONTEXTS = 16
 MEMORY = 512
 SLOTS = 128
@@ -24,7 +24,7 @@ def wake(bridge):
 
 
 def wait_until_it_passes(bridge, port, frame, pause_s=0.002):
-    """Sends it again and again until it comes out unchanged. Returns how often it did not."""
+    """Sends the frame again and again until it comes out unchanged. Returns how often it did not."""
     end = time.monotonic() + PATIENCE_S
     tries = 0
     while True:
@@ -42,12 +42,12 @@ def quiet(seconds):
 
 
 def patience(seconds):
-    """Likewise, for how long a flow that is put out has been silent."""
+    """The option of ina-bridge for the silence after which a flow can be evicted."""
     return ["--patience", str(round(1000 * seconds))]
 
 
 class Flow:
-    """An aggregated connection from the host at `port` to that at `to`."""
+    """An aggregated connection from the host at `port` to the host at port `to`."""
 
     def __init__(self, bridge, port, to, rank=0, ranks=2, job=JOB, qpn=0x11, psn=FIRST_PSN, **form):
         self.bridge, self.port, self.to = bridge, port, to
@@ -63,29 +63,29 @@ class Flow:
         return message(self.rank, ranks, kind, number, elements, **fields)
 
     def packet(self, payload, d=0, opcode=SEND_ONLY, **more):
-        """With a PSN `d` from the next one."""
+        """A packet with a PSN at distance `d` from the next one."""
         return packet(self.port, self.to, self.next_psn + d, payload, opcode,
                       **{"qpn": self.qpn, **self.form, **more})
 
     def put(self, frame, port=None):
-        """Sends it and waits. Returns what has come to whom the connection is to."""
+        """Sends the frame and waits. Returns the frames that came to the connection's destination."""
         self.bridge.send(self.port if port is None else port, frame)
         return self.bridge.settle()[self.to]
 
     def go_on(self, payload, opcode=SEND_ONLY, **more):
-        """Sends the next packet and does not wait. Returns it."""
+        """Sends the next packet and does not wait. Returns the packet."""
         frame = self.packet(payload, 0, opcode, **more)
         self.bridge.send(self.port, frame)
         self.next_psn += 1
         return frame
 
     def say(self, kind, elements=b"", **fields):
-        """The next message, of one packet, likewise."""
+        """Sends the next message, of one packet, and does not wait."""
         return self.go_on(self.message(kind, elements, **fields))
 
 
 class Job:
-    """All ranks: rank i is at port i, and sends to the next one's port; the last to the first one's."""
+    """All ranks: rank i is at port i and sends to the port of rank i + 1; the last rank sends to the first."""
 
     def __init__(self, bridge, ranks, ports=None, job=JOB, qpn=0x11, forms=None):
         ports = ports or list(range(ranks))
@@ -96,7 +96,7 @@ class Job:
                       for rank, (port, to) in enumerate(zip(ports, following))]
 
     def put(self, payloads, opcode=SEND_ONLY, **more):
-        """A packet of each rank. Returns what was sent and what came, a frame a rank, by sender."""
+        """Sends a packet of each rank. Returns the frames that were sent and those that came, one for each rank, by sender."""
         sent = [flow.go_on(payload, opcode, **more) for flow, payload in zip(self.flows, payloads)]
         got = self.bridge.settle()
         for flow in self.flows:
@@ -104,7 +104,7 @@ class Job:
         return sent, [got[flow.to][0] for flow in self.flows]
 
     def say(self, kind, elements=None, **fields):
-        """A message of each rank, in one packet, that is summed. Returns the sum."""
+        """Sends a message of each rank, in one packet, which is summed. Returns the sum."""
         elements = elements or [b""] * len(self.flows)
         sent, got = self.put([flow.message(kind, own, **fields) for flow, own in zip(self.flows, elements)])
         for frame, made_of in zip(got, sent):
@@ -118,7 +118,7 @@ class Job:
         return self
 
     def is_summed(self):
-        """Whether another message becomes a sum, and not raw packets. Of two ranks or more."""
+        """Returns whether another message becomes a sum or stays raw packets. For two ranks or more."""
         sent, got = self.put([flow.message(DATA, bytes([flow.rank + 1] * 16)) for flow in self.flows])
         if [payload_of(frame) for frame in got] == [payload_of(frame) for frame in sent]:
             return False
@@ -134,7 +134,7 @@ class Job:
 
 
 def check_made(frame, sent, psn_offset=0):
-    """It has the headers of what was sent, but for the marks that an aggregator sets; its iCRC is right."""
+    """Checks that it has the headers of the sent frame, except the marks that an aggregator sets, and a right iCRC."""
     assert psn_of(frame) == psn_of(sent) + psn_offset & 0xFFFFFF
     assert frame[-4:] == icrc(frame)
     assert len(frame) == len(sent)
@@ -148,14 +148,14 @@ def check_made(frame, sent, psn_offset=0):
 
 
 def check_raw(got, sent):
-    """Sent on with the payload that it came with."""
+    """Checks that it was passed with its own payload."""
     assert [payload_of(frame) for frame in got] == [payload_of(frame) for frame in sent]
     for frame, made_of in zip(got, sent):
         check_made(frame, made_of)
 
 
 def check_probe(got, sent):
-    """In its place: the same headers, a PSN that cannot be accepted, and zeros."""
+    """Checks that a probe came in its place: the same headers, a PSN that cannot be accepted, and zeros."""
     assert len(got) == 1, f"{len(got)} frames in place of a probe"
     assert got[0] != sent, "passed, where a probe goes in its place"
     check_made(got[0], sent, PROBE_PSN_OFFSET)

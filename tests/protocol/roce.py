@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""RoCEv2 frames and messages of docs/protocol.md, made byte by byte; the iCRC is zlib's."""
+"""RoCEv2 frames and the messages of docs/protocol.md, made byte by byte; zlib computes the iCRC."""
 import struct
 import zlib
 
@@ -18,7 +18,7 @@ def mac(rank):
 
 
 def plain(source, destination, payload=b"hello"):
-    """A frame of no protocol that anybody knows (local experimental)."""
+    """A frame of an unknown protocol (local experimental)."""
     return mac(destination) + mac(source) + b"\x88\xb5" + payload
 
 
@@ -29,7 +29,7 @@ def checksum(header):
 
 
 def layout(frame):
-    """Where IP and BTH begin, and whether IP is IPv6."""
+    """The offsets of IP and BTH, and whether IP is IPv6."""
     ip = 18 if frame[12:14] == b"\x81\x00" else 14
     ipv6 = frame[ip - 2:ip] == b"\x86\xdd"
     return ip, ip + (48 if ipv6 else 28), ipv6
@@ -47,7 +47,7 @@ def icrc(frame):
 
 
 def with_icrc(frame):
-    """The same frame, its last four bytes made right."""
+    """The same frame, with a correct iCRC in its last four bytes."""
     return frame[:-4] + icrc(frame)
 
 
@@ -73,7 +73,7 @@ def packet(source, destination, psn, payload, opcode=SEND_ONLY, tos=MARKED, qpn=
 
 
 def headers_of(frame):
-    """Ethernet to BTH."""
+    """The headers from Ethernet to BTH."""
     return frame[:layout(frame)[1] + 12]
 
 
@@ -99,7 +99,7 @@ def message(rank, ranks, kind, number, elements=b"", number_type=0, remaining=No
             operation=None, exponent=None, magic=0x4E49, version=1, length=None, contributors=1, flags=0,
             trailer_number=None):
     if exponent is None:
-        exponent = -128 if kind == JOIN else 0  # of a JOIN minus the window
+        exponent = -128 if kind == JOIN else 0  # in a JOIN minus the window
     if operation is None:
         operation = SUM if kind == DATA else 0
     length = len(elements) if length is None else length
@@ -116,7 +116,7 @@ def trailer_of(payload):
 
 
 def segments(whole, mtu):
-    """Cuts a message into packets: (opcode, payload) each."""
+    """Cuts a message into packets: a list of (opcode, payload)."""
     parts = [whole[at:at + mtu] for at in range(0, len(whole), mtu)]
     if len(parts) == 1:
         return [(SEND_ONLY, whole)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Forms of frames, what passes, marking, and the fields that an aggregator makes anew."""
+"""Forms of frames, frames that pass, marking, and the fields that an aggregator recomputes."""
 import struct
 
 import pytest
@@ -76,7 +76,7 @@ def in_other_form(frame, form):
 
 @pytest.mark.parametrize("form", ["802.1ad", "two tags", "fragment", "fragment, not the first", "options"])
 def test_other_forms_pass(two, form):
-    """Also where the form alone makes the difference to a flow's own packet."""
+    """Even if the form is the only difference from a flow's own packet."""
     flow = Job(two, 2).join().flows[0]
     frame = in_other_form(flow.packet(flow.message(DATA, ELEMENTS)), form)
     frame = frame[:-4] + icrc(frame) if form.startswith("fragment") else frame
@@ -133,7 +133,7 @@ def test_congestion_is_ored_where_hosts_are_ecn_capable(two, form, marks, want):
 
 @pytest.mark.parametrize("form", FORMS, ids=NAMES)
 def test_what_an_aggregator_makes_has_udp_checksum_0(two, form):
-    """And a right iCRC: check_made() looks at both."""
+    """Also a right iCRC: check_made() checks both."""
     job = Job(two, 2, forms=[{**form, "udp_checksum": 0x1234}] * 2).join()
     sent, got = job.put([flow.message(DATA, ELEMENTS) for flow in job.flows])
     for flow, frame, made_of in zip(job.flows, got, sent):

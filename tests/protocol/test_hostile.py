@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a hostile tenant can and cannot do: the lines of docs/protocol.md that have no test elsewhere."""
+"""The powers and limits of a hostile tenant: the rows of docs/protocol.md that have no test elsewhere."""
 import struct
 import time
 
@@ -18,7 +18,7 @@ def window_of(join):
 
 
 def test_a_job_that_lacks_a_rank_expires_whatever_is_resent(start):
-    """Its JOIN is lost: it asks again when it comes again. So a rank that is late still finds it."""
+    """The rank's JOIN is lost, and asks again when it is sent again. So a late rank still finds it."""
     two = start(2, "--job-ttl", TTL_S)
     job = Job(two, 2)
     join = job.flows[0].say(JOIN)
@@ -48,7 +48,7 @@ def test_a_job_of_one_rank_takes_nothing(start):
 
 
 def test_ports_that_collude_open_no_more_than_their_quotas(start):
-    """Two ports of a tenant join each other's jobs, which lack a third rank. The rest is for others."""
+    """Two ports of a tenant join each other's jobs, which lack a third rank. The other contexts are left to others."""
     quota = 2
     four = start(4, "--quota", quota)
 
@@ -68,7 +68,7 @@ def test_ports_that_collude_open_no_more_than_their_quotas(start):
 
 
 def test_jobs_of_ports_that_collude_are_bounded_by_their_vlan(start):
-    """They have all their ranks, and count for no port."""
+    """These jobs have all their ranks, so they count for no port."""
     quota = 5
     four = start(4, "--quota", 2, "--vlan-quota", quota, *[word for port in (2, 3) for word in ("--at", f"{port},trust-tags=yes")])
 
@@ -92,7 +92,8 @@ def test_with_a_quota_a_context_has_its_share_of_the_memory(start, options, gran
 
 
 def test_a_tag_that_is_not_trusted_counts_as_none(start):
-    """A sender gets no more contexts by other VLAN ids, and no priority. The other ports' tags may be trusted all the same."""
+    """A sender gets neither more contexts through other VLAN ids nor a priority. The operator may still trust the tags of other
+    ports."""
     four = start(4, "--vlan-quota", 2, *[word for port in (2, 3) for word in ("--at", f"{port},trust-tags=yes")])
 
     def job(ports, number, vlan, priority):
@@ -110,15 +111,15 @@ def test_a_tag_that_is_not_trusted_counts_as_none(start):
 def test_a_tag_that_is_not_trusted_outranks_nobody(start):
     two = start(2, "--port-priority", 1)
     jobs = [Job(two, 2, job=JOB + i, qpn=0x20 + i).join(exponent=-LEAST) for i in range(CONTEXTS)]
-    other = Flow(two, 0, 1, job=JOB + 99, qpn=0x99, vlan=0)  # a tag whose priority is below that of the port
+    other = Flow(two, 0, 1, job=JOB + 99, qpn=0x99, vlan=0)  # a tag with a priority below that of the port
     frame = other.packet(other.message(JOIN, exponent=-LEAST))
     assert other.put(frame) == [frame]
-    assert trailer_of(jobs[0].say(DATA, [ELEMENTS] * 2))[1] == 1 << 3  # asked, for it counts as one of the port's
+    assert trailer_of(jobs[0].say(DATA, [ELEMENTS] * 2))[1] == 1 << 3  # asked, because it has the priority of the port
 
 
 @pytest.mark.parametrize("form", [{}, {"vlan": 7}, {"ipv6": True}, {"ipv6": True, "vlan": 7}], ids=str)
 def test_bytes_behind_the_icrc_are_not_the_packets(two, form):
-    """A switch or NIC on the way appends them to some frames. What is made of these has none."""
+    """A switch or NIC on the way appends bytes to some frames. The aggregator's own frames lack these bytes."""
     job = Job(two, 2, forms=[form, form])
     messages = [(DATA, bytes(size), count) for size in (16, 32, 48, 64, 4000) for count in (1, 4, 60, 64, 200)]
     for kind, elements, count in [(JOIN, b"", 4), *messages, (LEAVE, b"", 4)]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Header, Trailer, Elements: what each lane of a sum is made of."""
+"""Header, Trailer, Elements: how each lane of a sum is computed."""
 import itertools
 import struct
 
@@ -13,7 +13,7 @@ ELEMENTS = bytes(range(16))
 
 
 def breaks(job, fields_0, fields_1, kind=DATA):
-    """The two ranks' messages, with these fields, come as they were sent."""
+    """The messages of the two ranks, with these fields, come raw."""
     payloads = [flow.message(kind, ELEMENTS if kind == DATA else b"", **fields)
                 for flow, fields in zip(job.flows, (fields_0, fields_1))]
     sent, got = job.put(payloads)
@@ -109,7 +109,7 @@ def packed(code, *values):
      (0, 0x7FC00000, 0xBF800000)),
     (FLOAT32, MIN, "I", [(0x80000000, 0xFFC12345, 0xBF800000), (0, 0x3F800000, 0xC0000000)],
      (0x80000000, 0x7FC00000, 0xC0000000)),
-    # 1 + 2^-8 is a tie, to even; 1 + 3 * 2^-8 as well; NaN; the largest number twice.
+    # 1 + 2^-8 is a tie, to even; so is 1 + 3 * 2^-8; NaN; the largest number twice.
     (BFLOAT16, SUM, "H", [(0x3F80, 0x3F80, 0x7F81, 0x7F7F), (0x3B80, 0x3C40, 0, 0x7F7F)],
      (0x3F80, 0x3F82, 0x7FC0, 0x7F80)),
     (BFLOAT16, MAX, "H", [(0x8000, 0xBF80, 0xFFFF), (0, 0xC000, 0)], (0, 0xBF80, 0x7FC0)),
@@ -125,7 +125,7 @@ def test_elements(two, number_type, operation, code, operands, want):
 
 
 def test_the_tree_has_one_shape_for_every_order_of_arrival(start):
-    """(2^24 + 0) + (1 + 1) is 2^24 + 2; one after the other the ones would be lost."""
+    """(2^24 + 0) + (1 + 1) is 2^24 + 2; added one after the other, the ones would be lost."""
     bridge = start(4)
     job = Job(bridge, 4).join()
     elements = [packed("f", value) for value in (2.0**24, 0, 1, 1)]
@@ -139,7 +139,7 @@ def test_the_tree_has_one_shape_for_every_order_of_arrival(start):
 @pytest.mark.parametrize("number_type,code,one,least,want", [
     (BFLOAT16, "H", 0x3F80, 0x3B80, 0x3F81), (FLOAT16, "H", 0x3C00, 0x1000, 0x3C01)])
 def test_halves_are_rounded_once_behind_the_root(start, number_type, code, one, least, want):
-    """Half a unit in the last place, twice, is a unit."""
+    """Half a unit in the last place, twice, makes one unit."""
     job = Job(start(4), 4).join()
     elements = [packed(code, own, 0, 0, own) for own in (one, least, least, 0)]
     assert job.say(DATA, elements, number_type=number_type)[32:-16] == packed(code, want, 0, 0, want)
@@ -158,11 +158,11 @@ def test_overflow_sets_a_flag(two, operation, operands, flags):
     job = Job(two, 2).join()
     payload = job.say(DATA, [packed("i", own) for own in operands], operation=operation)
     assert trailer_of(payload)[1] == flags
-    assert trailer_of(job.say(DATA, [packed("i", 1)] * 2))[1] == 0  # of that message alone
+    assert trailer_of(job.say(DATA, [packed("i", 1)] * 2))[1] == 0  # only in that message
 
 
 def test_overflow_in_any_packet_of_a_message(two):
-    """The trailer, in the last packet, says what happened in the first one."""
+    """The trailer, in the last packet, reports an overflow of the first packet."""
     job = Job(two, 2).join()
     elements = packed("i", 2**31 - 1, *[1] * 200)
     cut = [segments(flow.message(DATA, elements), 256) for flow in job.flows]

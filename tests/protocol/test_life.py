@@ -51,7 +51,7 @@ def test_a_late_rank_is_waited_for(two):
 
 
 def test_several_jobs_at_once(two):
-    """Of the same hosts: connections are told apart by their destination QPN."""
+    """Several jobs of the same hosts: the destination QPN distinguishes their connections."""
     jobs = [Job(two, 2, job=JOB + i, qpn=0x20 + i).join(exponent=-LEAST) for i in range(CONTEXTS)]
     for _ in range(3):
         assert all(job.is_summed() for job in jobs)
@@ -72,7 +72,7 @@ def test_a_leave_that_is_resent_after_the_end_passes(two):
 
 
 def refused(flow, **fields):
-    """Its JOIN passes, and so does what comes next: nothing was learned."""
+    """The flow's JOIN passes, and so does the next packet: the aggregator learned nothing."""
     for kind in (JOIN, DATA):
         payload = flow.message(kind, b"" if kind == JOIN else ELEMENTS, **(fields if kind == JOIN else {}))
         frame = flow.packet(payload)
@@ -90,12 +90,12 @@ WANTED = 1 << 3
 
 
 def flags_of(job):
-    """Of the sum of another message."""
+    """The flags in the sum of another message."""
     return trailer_of(job.say(DATA, [ELEMENTS] * len(job.flows)))[1]
 
 
 def test_what_is_refused_for_want_of_a_context_is_said_once(two):
-    """In the next trailer of DATA of any job, once for all JOINs of the job that was refused."""
+    """In the next trailer of DATA of any job, once for all JOINs of the refused job."""
     jobs = [Job(two, 2, job=JOB + i, qpn=0x20 + i).join(exponent=-LEAST) for i in range(CONTEXTS)]
     assert [flags_of(job) for job in jobs[:2]] == [0, 0]
     other = Job(two, 2, job=JOB + 98, qpn=0x98)
@@ -105,13 +105,13 @@ def test_what_is_refused_for_want_of_a_context_is_said_once(two):
     assert [flags_of(job) for job in (jobs[3], jobs[3], jobs[1])] == [WANTED, 0, 0]
     refused(Flow(two, 1, 0, 1, 2, job=JOB + 98, qpn=0x99))
     assert [flags_of(job) for job in jobs[:3]] == [0, 0, 0]
-    refused(Flow(two, 1, 0, 1, 2, job=JOB + 97, qpn=0x97), exponent=0)  # for another cause
+    refused(Flow(two, 1, 0, 1, 2, job=JOB + 97, qpn=0x97), exponent=0)  # refused for another reason
     refused(Flow(two, 1, 0, 1, 2, job=JOB + 97, qpn=0x96), ranks=3)
     assert flags_of(jobs[0]) == 0
     refused(Flow(two, 1, 0, 1, 2, job=JOB + 97, qpn=0x95))
     assert trailer_of(jobs[0].say(LEAVE))[1] == 0
     last = Job(two, 2, job=JOB + 96, qpn=0x94)
-    assert trailer_of(last.say(JOIN, exponent=-LEAST))[1] == CONTEXTS - 1 << 16  # only how many there were before
+    assert trailer_of(last.say(JOIN, exponent=-LEAST))[1] == CONTEXTS - 1 << 16  # only the number of jobs before it
     assert [flags_of(job) for job in jobs[1:4]] == [WANTED, 0, 0]
 
 
@@ -124,13 +124,14 @@ def tagged(bridge, number, vlan, priority=0):
 
 
 def refused_all(job):
-    """The JOINs of all its ranks."""
+    """The JOINs of all ranks of the job are refused."""
     for flow in job.flows:
         refused(flow, exponent=-LEAST)
 
 
 def test_a_vlan_has_a_quota_of_contexts(start):
-    """A JOIN beyond it is refused; others are not. Without a tag, and with one of a priority alone, are one VLAN."""
+    """A JOIN beyond it is refused; JOINs of other VLANs are not. Frames without a tag, and frames with a priority tag, are one
+    VLAN."""
     two = start(2, "--vlan-quota", "2", *TRUSTING)
     jobs = [tagged(two, i, vlan, priority) for i, (vlan, priority) in enumerate([(7, 0), (7, 5), (8, 0), (0, 5)])]
     jobs.append(Job(two, 2, job=JOB + 10, qpn=0x30))
@@ -156,12 +157,12 @@ def test_what_a_vlan_lacks_is_said_to_its_own_jobs(start):
     refused_all(tagged(two, 11, 8))
     jobs[0].leave()
     jobs[2].leave()
-    assert tagged(two, 12, 10).join(exponent=-LEAST).is_summed()  # in a context of which one was wanted
+    assert tagged(two, 12, 10).join(exponent=-LEAST).is_summed()  # in the context that was requested
     assert [flags_of(job) for job in (jobs[4], jobs[3], jobs[1])] == [0, 0, 0]
 
 
 def test_a_job_of_a_higher_priority_is_not_asked(start):
-    """That a context is wanted is said to a job whose JOIN had no higher priority; where there is none, to nobody."""
+    """The request for a context goes to a job whose JOIN had no higher priority; if there is no such job, to none."""
     two = start(2, *TRUSTING)
     jobs = [tagged(two, i, 7 + i % 3, priority=5 if i < CONTEXTS - 2 else 3).join(exponent=-LEAST) for i in range(CONTEXTS)]
     refused_all(tagged(two, 40, 7, priority=2))
@@ -170,12 +171,12 @@ def test_a_job_of_a_higher_priority_is_not_asked(start):
     assert [flags_of(job) for job in jobs] == [0] * (CONTEXTS - 2) + [WANTED, 0]
     refused_all(tagged(two, 42, 7, priority=5))
     assert [flags_of(job) for job in jobs] == [WANTED] + [0] * (CONTEXTS - 1)
-    refused_all(Job(two, 2, job=JOB + 43, qpn=0x70))  # no tag is the lowest priority
+    refused_all(Job(two, 2, job=JOB + 43, qpn=0x70))  # without a tag the priority is the lowest
     assert [flags_of(job) for job in jobs] == [0] * CONTEXTS
 
 
 def test_a_port_has_a_priority(start):
-    """It is that of jobs whose JOINs come in there without a tag; a tag has its own."""
+    """It is the priority of jobs whose JOINs come in there without a tag; a tag has its own priority."""
     four = start(4, "--port-priority", "2", *TRUSTING, *[word for port in (0, 1) for word in ("--at", f"{port},port-priority=5")])
 
     def untagged(ports, number):
@@ -193,7 +194,7 @@ def test_a_port_has_a_priority(start):
 
 
 def test_who_has_its_quota_makes_nobody_give_way(start):
-    """However many jobs a host makes up, the others are asked for no more contexts than its port may hold by itself."""
+    """However many jobs a host invents, the others are asked for at most as many contexts as its port may hold alone."""
     three = start(3, "--quota", "2")
     jobs = [Job(three, 2, [1, 2], job=JOB + i, qpn=0x20 + i).join(exponent=-LEAST) for i in range(CONTEXTS - 2)]
     for i in range(2):
@@ -211,7 +212,8 @@ def window_of(join):
 
 
 def test_every_context_has_memory(two):
-    """Jobs that ask for all of it leave the least to each context that is free; what one of them gives back is granted again."""
+    """Jobs that ask for all of the memory leave the smallest block to each free context. A block that one of them gives back is
+    granted again."""
     jobs = [Job(two, 2, job=JOB + i, qpn=0x20 + i) for i in range(CONTEXTS)]
     granted = [window_of(job.say(JOIN)) for job in jobs]
     assert granted == [SLOTS, SLOTS, SLOTS, 32] + [LEAST] * (CONTEXTS - 4) and sum(granted) == MEMORY
@@ -235,7 +237,7 @@ def test_refused_what_cannot_be(start, fields):
 def test_the_window_is_the_smallest_of_all_asked_and_the_grant(two, asked, granted):
     job = Job(two, 2)
     got = []
-    for flow, own in zip(job.flows, asked):  # what the first one asks for is what is granted: the ports' order must not be open
+    for flow, own in zip(job.flows, asked):  # the first JOIN's window limits the grant, so the ports' order must be certain
         flow.say(JOIN, exponent=-own)
         got += [frame for frames in two.settle() for frame in frames]
     assert [window_of(payload_of(frame)) for frame in got] == [granted, granted]
@@ -293,7 +295,8 @@ def test_a_join_is_one_packet_of_48_bytes(two, elements, opcode):
 
 @pytest.mark.parametrize("options,quota", [((), CONTEXTS - 1), (("--quota", "3"), 3), (("--quota", "64"), CONTEXTS - 1)])
 def test_a_port_has_a_quota_of_contexts_by_itself(start, options, quota):
-    """Another JOIN of its own is held: not passed. The other port still gets in; then it does, too."""
+    """Another JOIN of the same port is held, not passed. The other port still gets a context; afterwards the first port does,
+    too."""
     two = start(2, *options)
     flows = [Flow(two, 0, 1, 0, 2, JOB + i, 0x20 + i) for i in range(quota + 1)]
     joins = [flow.packet(flow.message(JOIN, exponent=-LEAST)) for flow in flows]
@@ -304,10 +307,10 @@ def test_a_port_has_a_quota_of_contexts_by_itself(start, options, quota):
     assert two.settle() == [[], []]
     first = Flow(two, 1, 0, 1, 2, JOB, 0x20)
     first.say(JOIN)
-    assert [len(got) for got in two.settle()] == [1, 1]  # the first job has both
+    assert [len(got) for got in two.settle()] == [1, 1]  # the first job has both ranks
     second = Flow(two, 0, 1, 1, 2, JOB + 99, 0x99)
     second.say(JOIN)
-    assert [len(got) for got in two.settle()] == [1, 1]  # and so has the other port's
+    assert [len(got) for got in two.settle()] == [1, 1]  # and so has the other port's job
     assert two.end()["aggregator"]["joins_held"] == 1
 
 
@@ -427,7 +430,7 @@ def test_a_leave_past_a_gap_of_a_broken_job_counts(two):
 
 
 def test_the_summed_keep_their_sums_and_the_raw_stay_raw(two):
-    """Each PSN has one payload, also when the job has broken."""
+    """Each PSN has one payload, even if the job has broken."""
     job = Job(two, 2).join()
     early, late = job.flows
     payloads = [flow.message(DATA, bytes([flow.rank + 1] * 16)) for flow in job.flows]

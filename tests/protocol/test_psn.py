@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PSNs: the table row by row, and what is said below it."""
+"""PSNs: the table row by row, and the rules after it."""
 import pytest
 
 from flows import SLOTS, Flow, Job, check_made, check_probe, check_raw
@@ -11,12 +11,12 @@ PSNS = 1 << 24
 
 
 def damaged(frame, at=-5):
-    """One bit of its payload is wrong, and so is its iCRC."""
+    """The frame with one wrong bit in its payload, so that its iCRC is wrong."""
     return frame[:at] + bytes([frame[at] ^ 4]) + frame[at + 1:]
 
 
 def waiting(two, count):
-    """A job whose first rank has sent `count` messages that wait for the second one's."""
+    """A job whose first rank has sent `count` messages, which wait for the second rank's."""
     job = Job(two, 2).join()
     sent = [job.flows[0].say(DATA, ELEMENTS) for _ in range(count)]
     assert two.settle() == [[], []]
@@ -75,7 +75,7 @@ def test_what_waits_in_the_queue_is_not_taken_twice(two, d):
 
 
 def summed(two, count, ranks=2):
-    """A job and its last `count` packets with the sums that came for them, of rank 0."""
+    """A job, and rank 0's last `count` packets with their sums."""
     job = Job(two, ranks).join()
     pairs = []
     for turn in range(count):
@@ -111,7 +111,7 @@ def test_the_whole_history_is_answered(two):
 
 @pytest.mark.parametrize("size", [16, 32, 64, 112, 4096])
 def test_an_answer_never_has_another_length_than_its_sum(two, size):
-    """Where the lengths differ nothing goes on: whatever followed would be another job's bytes."""
+    """If the lengths differ, nothing passes: the following bytes would be another job's."""
     secret = Job(two, 2, job=JOB + 1, qpn=0x66).join()
     for _ in range(3):
         secret.say(DATA, [bytes([0x55] * 4000)] * 2)
@@ -143,7 +143,7 @@ def test_what_is_older_than_the_history_is_answered_with_a_probe(two, age):
 
 
 def test_before_the_join_a_probe_goes_in_its_place(two):
-    """PSNs that the flow never had: the connection's, before its JOIN."""
+    """PSNs that the flow never had: the connection used them before its JOIN."""
     flow = Job(two, 2).join().flows[0]
     frame = flow.packet(flow.message(DATA, ELEMENTS), -2)
     check_probe(flow.put(frame), frame)
@@ -179,7 +179,7 @@ def test_a_length_that_lies_is_a_wrong_icrc(two):
 
 
 def test_behind_a_gap_each_packet_asks_for_an_ack(two):
-    """Up to the next one that asks by itself."""
+    """Up to the next packet that already asks for one."""
     job = Job(two, 2).join()
     flow, other = job.flows
     flow.put(flow.packet(flow.message(DATA, ELEMENTS), 1))
@@ -209,7 +209,7 @@ def test_psns_wrap(two):
 
 
 def test_a_probe_never_comes_near_a_psn_that_is_due(two):
-    """Its PSN wraps as well."""
+    """Even if its PSN wraps."""
     job = Job(two, 2)
     flow = job.flows[0]
     flow.next_psn = PSNS - (1 << 22)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reset: the quiet time after it. The bridge resets its aggregator each time it has had so many frames."""
+"""The quiet time after a reset. The bridge resets its aggregator each time after a given number of frames."""
 import pytest
 
 from flows import Job, quiet, wait_until_it_passes
@@ -9,7 +9,7 @@ ELEMENTS = bytes(range(16))
 
 
 def fresh(start, frames, *options):
-    """A bridge whose aggregator is reset before the next frame but `frames`, and that has a job."""
+    """A bridge that has a job, and whose aggregator is reset after the next `frames` frames."""
     bridge = start(2, "--reset-every", 1000, *options)
     job = Job(bridge, 2).join()
     filler = packet(0, 1, 0, bytes(16), qpn=0xABCDE)
@@ -21,7 +21,7 @@ def fresh(start, frames, *options):
 
 
 def test_after_a_reset_marked_sends_are_dropped(start):
-    """DATA of the job that was lost, whether resent or new; JOINs; and what no aggregator knows."""
+    """DATA of the lost job, both resent and new; JOINs; and packets of unknown flows."""
     bridge, job = fresh(start, 0, *quiet(0.5))
     flow = job.flows[0]
     frames = [flow.packet(flow.message(DATA, ELEMENTS), d) for d in (-1, 0, 1)]
@@ -63,7 +63,7 @@ def test_after_the_quiet_time_nothing_is_known_of_before(start):
 
 
 def test_a_reset_ends_sums_that_were_under_way(start):
-    """A packet that waited is gone; none of it comes later."""
+    """A packet that waited is lost; no part of it comes later."""
     bridge, job = fresh(start, 2)
     early, late = job.flows
     early.say(DATA, ELEMENTS)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Silent jobs: what counts as life, and what becomes of a job without it."""
+"""Silent jobs: which packets keep a job alive, and the end of a job without them."""
 import time
 
 from bridge import PATIENCE_S
@@ -16,7 +16,7 @@ def damaged(frame):
 
 
 def waiting(bridge, qpn=0x11):
-    """A job of two ranks; the first one's message waits, so it comes raw when the job expires."""
+    """A job of two ranks. The first one's message waits, so it comes raw when the job expires."""
     job = Job(bridge, 2, job=qpn, qpn=qpn).join()
     return job, job.flows[0].say(DATA, ELEMENTS)
 
@@ -26,7 +26,7 @@ def test_a_silent_job_is_forgotten(start):
     job, frame = waiting(bridge)
     check_raw([bridge.receive(1)], [frame])
     frame = job.flows[0].packet(job.flows[0].message(DATA, ELEMENTS))
-    assert job.flows[0].put(frame) == [frame]  # of a flow that is not known
+    assert job.flows[0].put(frame) == [frame]  # of a flow that is unknown
     assert waiting(bridge)[0].flows[0].number == 2
     assert bridge.end()["aggregator"]["jobs_expired"] == 1
 
@@ -74,8 +74,8 @@ def test_a_silent_job_is_forgotten_sooner_where_a_context_is_lacked(start):
 
 
 def test_retransmissions_are_life(start):
-    """One that waits in the queue, one that is answered, one past a gap: each of its own job."""
-    ttl_s = 1  # so that only a standstill of the machine could be taken for silence
+    """One that waits in the queue, one that is answered, one past a gap: each belongs to a separate job."""
+    ttl_s = 1  # long enough that only a standstill of the machine would count as silence
     bridge = start(2, "--job-ttl", ttl_s)
     jobs = [waiting(bridge, qpn) for qpn in (1, 2, 3)]
     own = [job.flows[0] for job, _ in jobs]
@@ -100,7 +100,7 @@ def test_unmarked_packets_are_no_life(start):
 
 
 def wait_for_raws(bridge, port, frames, raws):
-    """Until what waits has come raw, while these frames come all the time."""
+    """Waits until the packets in the queue have come raw, while these frames keep coming."""
     end = time.monotonic() + 8 * TTL_S
     got = []
     while len(got) < len(raws):
@@ -113,13 +113,13 @@ def wait_for_raws(bridge, port, frames, raws):
 
 
 def expire_in_spite_of(bridge, port, frames, raws):
-    """All jobs expire, though these frames come all the time."""
+    """All jobs expire, although these frames keep coming."""
     wait_for_raws(bridge, port, frames, raws)
     assert bridge.end()["aggregator"]["jobs_expired"] == len(raws)
 
 
 def test_damaged_packets_are_no_life(start):
-    """A wrong iCRC on the next packet, on one that is far off, and a length that lies."""
+    """A wrong iCRC on the next packet, one on a packet that is far, and a wrong length field."""
     bridge = start(2, "--job-ttl", TTL_S)
     jobs = [waiting(bridge, qpn) for qpn in (1, 2, 3)]
     flows = [job.flows[0] for job, _ in jobs]
@@ -129,7 +129,7 @@ def test_damaged_packets_are_no_life(start):
 
 
 def test_suspects_are_no_life(start):
-    """Patience is long, so that they put no flow out."""
+    """Patience is long, so that they evict no flow."""
     bridge = start(2, "--job-ttl", TTL_S, *patience(8 * TTL_S))
     jobs = [waiting(bridge, qpn) for qpn in (1, 2, 3)]
     flows = [job.flows[0] for job, _ in jobs]
@@ -144,7 +144,7 @@ def elsewhere(flow):
 
 
 def test_what_comes_by_another_port_is_no_life(start):
-    """Patience is long, so that it breaks no job."""
+    """Patience is long, so that these packets break no job."""
     bridge = start(3, "--job-ttl", TTL_S, *patience(8 * TTL_S))
     job, raw = waiting(bridge)
     expire_in_spite_of(bridge, 2, [elsewhere(job.flows[0])], [raw])

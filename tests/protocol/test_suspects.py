@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Suspects; a flow that is put out; a flow that is known at another port."""
+"""Suspects; a flow that is evicted; a flow that is known at another port."""
 import time
 
 import pytest
@@ -15,7 +15,7 @@ FAR = [SLOTS, SLOTS + 1, 1 << 22, (1 << 23) - 1, -2 * SLOTS - 2, -(1 << 22), -(1
 
 
 def suspects(flow):
-    """Some of each kind."""
+    """Some suspects of each kind."""
     yield flow.packet(ELEMENTS, 0, SEND_ONLY_IMMEDIATE)
     yield flow.packet(ELEMENTS[:12])
     yield flow.packet(flow.message(JOIN, job=OTHER, number=0))
@@ -24,7 +24,7 @@ def suspects(flow):
 
 
 def test_a_foreign_packet_does_not_break_a_job(two):
-    """Whoever sends to the same QPN, from a QP of its own. Three in a row, and the flow goes on."""
+    """A foreign queue pair sends to the same QPN. After three suspects in a row, the flow continues."""
     job = Job(two, 2).join()
     for d in FAR:
         for flow in job.flows:
@@ -40,7 +40,7 @@ SHAPES = [(SEND_ONLY_IMMEDIATE, 52), (SEND_ONLY_IMMEDIATE, 64), (SEND_LAST_IMMED
 
 @pytest.mark.parametrize("d", [0, -1, -2, 1, 3, SLOTS, -2 * SLOTS - 2])
 def test_requests_of_another_kind_are_dropped(two, d):
-    """At any distance: what waits, what was summed, what is past a gap. None reaches the receiver."""
+    """At any distance: a packet that waits, one that was summed, one past a gap. None reaches the receiver."""
     job = Job(two, 2).join()
     flow, other = job.flows
     flow.say(DATA, ELEMENTS)
@@ -64,7 +64,7 @@ def test_a_join_with_pads_is_not_learned(two):
 @pytest.mark.parametrize("opcode", [SEND_FIRST, SEND_ONLY])
 @pytest.mark.parametrize("d", [0, 1, SLOTS - 1, -1, -2])
 def test_a_message_of_another_job_is_a_suspect(two, d, opcode):
-    """A stranger on the same host guesses addresses, QPN and PSN; the job id it does not know."""
+    """A stranger on the same host guesses addresses, QPN and PSN; but it does not know the job id."""
     job = Job(two, 2).join()
     job.is_summed()
     flow = job.flows[0]
@@ -105,7 +105,7 @@ def test_the_limits_of_a_window_are_no_suspects(two):
 
 
 def test_many_suspects_in_a_short_time_do_not_put_a_flow_out(start):
-    """The last packet of the flow must be long ago."""
+    """The flow must also have been silent for long."""
     two = start(2, *patience(1))
     job = Job(two, 2).join()
     for frame in list(suspects(job.flows[0])):
@@ -127,7 +127,8 @@ def test_three_suspects_at_any_time_do_not_put_a_flow_out(start):
 
 
 def test_a_flow_that_waits_for_a_late_rank_is_not_put_out(two):
-    """Its packets come again by the ACK timer, 67 ms with rdma_rxe; any number of strangers come between."""
+    """Its packets are retransmitted by the ACK timer, every 67 ms with rdma_rxe. Any number of foreign packets come in
+    between."""
     job = Job(two, 2).join()
     flow, late = job.flows
     waits = flow.say(DATA, ELEMENTS)
@@ -148,7 +149,7 @@ def impatient(start):
 
 
 def put_out(flow, frame):
-    """Sends a suspect until it passes: its flow is not known any more. Returns how many were dropped."""
+    """Sends a suspect until it passes, because its flow is unknown. Returns how many were dropped."""
     return wait_until_it_passes(flow.bridge, flow.port, frame)
 
 
@@ -182,7 +183,7 @@ def test_what_waits_goes_on_raw_when_a_flow_is_put_out(impatient):
 
 
 def test_a_flow_that_is_put_out_has_left(impatient):
-    """The others' LEAVEs end the job; the connection behind the same key can join another."""
+    """The others' LEAVEs end the job; the connection with the same key can join another job."""
     job = Job(impatient, 2).join()
     put_out(job.flows[0], job.flows[0].packet(ELEMENTS * 3, SLOTS))
     job.flows[1].say(LEAVE)
@@ -192,7 +193,7 @@ def test_a_flow_that_is_put_out_has_left(impatient):
 
 
 def test_a_join_with_another_job_id_puts_the_old_flow_out(impatient):
-    """The host has begun anew without a LEAVE, and its QPN is used again. It joins in the end."""
+    """The host has started again without a LEAVE, and uses its QPN again. Its new connection joins in the end."""
     Job(impatient, 2).join()
     again = Job(impatient, 2, job=OTHER)
     joins = []
@@ -211,17 +212,17 @@ def test_a_join_with_another_job_id_puts_the_old_flow_out(impatient):
     assert [trailer_of(payload_of(frames[0]))[0] for frames in got] == [2, 2]
     assert min(dropped) >= 4
     assert again.is_summed()
-    assert impatient.end()["aggregator"]["jobs_closed"] == 1  # the old one
+    assert impatient.end()["aggregator"]["jobs_closed"] == 1  # the old job
 
 
 def at_another_port(frame, port):
-    """As a router there would bring it: the Ethernet source is its own."""
+    """As a router there would send it: the Ethernet source is the router's own."""
     return frame[:6] + mac(port) + frame[12:]
 
 
 @pytest.mark.parametrize("d", [0, 1, -1, -2, SLOTS, -2 * SLOTS - 2])
 def test_a_packet_of_a_flow_at_another_port_is_dropped(start, d):
-    """One that waits, one that is due, one that was summed: were it passed, raw and sum would mix."""
+    """A packet that waits, the next packet, one that was summed: if it passed, raw packets and sums would mix."""
     bridge = start(3)
     job = Job(bridge, 2).join()
     job.is_summed()
@@ -262,7 +263,7 @@ def test_a_flow_at_another_port_of_a_broken_job_is_dropped(start):
 
 
 def test_what_comes_by_another_port_puts_a_silent_flow_out(start):
-    """The host is dead or has moved. Its job breaks, and a silence later its connection may JOIN where it is now."""
+    """The host is dead or has moved. Its job breaks, and after another silence its connection may JOIN at its new port."""
     silence_s = 0.1
     bridge = start(3, *patience(silence_s))
     job = Job(bridge, 2).join()
@@ -289,7 +290,7 @@ def test_what_comes_by_another_port_puts_a_silent_flow_out(start):
 
 
 def test_what_comes_by_another_port_does_not_end_a_flow_that_is_heard(start):
-    """A rank is late, and the other one sends again by its ACK timer. Any number of strangers come between."""
+    """A rank is late, and the other one retransmits by its ACK timer. Any number of foreign packets come in between."""
     bridge = start(3)
     job = Job(bridge, 2).join()
     flow, late = job.flows
@@ -311,7 +312,7 @@ def test_what_comes_by_another_port_does_not_end_a_flow_that_is_heard(start):
 
 
 def test_a_flow_that_has_moved_is_put_out_when_no_sum_is_under_way(start):
-    """Else its raw packet and a sum that the network has held back could make a message."""
+    """Otherwise a raw packet and a sum that the network has held back could form a message."""
     silence_s = 0.2
     bridge = start(3, *patience(silence_s))
     job = Job(bridge, 2).join()
@@ -341,7 +342,7 @@ def test_another_key_at_another_port_passes(start):
 
 
 def test_a_host_that_has_moved_is_heard_with_its_next_connection(start):
-    """What is no JOIN tells the switch where it is now."""
+    """A frame that is no JOIN tells the switch where the host is now."""
     bridge = start(3)
     old = Job(bridge, 2).join()
     join = packet(0, 1, 7, old.flows[0].message(JOIN, job=OTHER, number=0), qpn=0x12, source_mac=mac(2))
@@ -385,7 +386,7 @@ def test_a_join_in_another_hosts_name_does_not_keep_it_from_joining(start):
 
 @pytest.mark.parametrize("d", [0, 1, -1, -2, SLOTS])
 def test_what_is_not_marked_is_of_no_flow(start, d):
-    """Also where it has a flow's addresses, and is steered: it passes, and the flow does not notice."""
+    """Even with a flow's addresses, and steered: it passes, and the flow is not affected."""
     bridge = start(2, "--steer", "all")
     job = Job(bridge, 2).join()
     flow = job.flows[0]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TRACE, Trees: what a switch says of itself, and how many jobs it serves."""
+"""TRACE, Trees: the slot that a switch fills, and the number of jobs that it serves."""
 import struct
 
 import pytest
@@ -9,7 +9,7 @@ from roce import DATA, JOIN, LEAVE, SEND_ONLY, TRACE, message, packet, payload_o
 
 
 def trace(bridge, port=2, to=3, content=bytes(48), **form):
-    """A TRACE from host to host: its slots, as they have come."""
+    """Sends a TRACE from host to host, and returns its slots as they arrive."""
     frame = packet(port, to, 7, message(0, 2, TRACE, 0, content, job=0x7ACE), SEND_ONLY, qpn=0x7ACE, **form)
     bridge.send(port, frame)
     got, = bridge.settle()[to]
@@ -19,7 +19,7 @@ def trace(bridge, port=2, to=3, content=bytes(48), **form):
 
 
 def jobs_before(job):
-    """What the sum of a job's JOINs says of other jobs."""
+    """The number of other jobs in the sum of a job's JOINs."""
     return trailer_of(job.say(JOIN))[1] >> 16
 
 
@@ -59,7 +59,7 @@ def test_a_join_says_how_many_jobs_were_there_first(two):
 
 
 def test_a_join_tells_apart_jobs_that_come_together(two):
-    """Each job's first JOIN counts, whichever of them is the first to have all."""
+    """Each job's first JOIN counts, whichever of them is the first to be complete."""
     first, second = (Job(two, 2, job=number, qpn=0x20 + number) for number in (1, 2))
     for job in first, second:
         job.flows[0].say(JOIN)

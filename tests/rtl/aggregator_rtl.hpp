@@ -20,14 +20,14 @@ class AggregatorRtl
 
 	struct Out {
 		Bytes frame;
-		uint64_t first_beat, last_beat; // clocks in which they left
+		uint64_t first_beat, last_beat; // clocks in which the first and the last beat left
 	};
 
 	std::deque<Bytes> in[PORTS];
 	std::deque<Out> out[PORTS];
-	unsigned gap_percent = 0;   // clocks in which a port offers nothing
-	unsigned stall_percent = 0; // clocks in which a port takes nothing
-	unsigned stuck = 0;         // ports that never do, a bit each
+	unsigned gap_percent = 0;   // percent of the clocks in which a port offers nothing
+	unsigned stall_percent = 0; // percent of the clocks in which a port takes nothing
+	unsigned stuck = 0;         // bit mask of the ports that never take anything
 	uint64_t beats_in[PORTS] = {}, beats_out[PORTS] = {};
 	size_t frames_in[PORTS] = {};
 	uint64_t last_accepted = 0; // the clock in which a frame's last beat went in, on any port
@@ -36,7 +36,7 @@ class AggregatorRtl
 	{
 		dut->age = 0;
 		dut->tick = dut->patience = !has_quiet_time;
-		dut->place_level = 0; // alone
+		dut->place_level = 0; // the only switch
 		dut->place_uplinks = 0;
 		dut->place_id = 0;
 		dut->quota = dut->vlan_quota = 0;
@@ -48,7 +48,7 @@ class AggregatorRtl
 		dut.reset();
 	}
 
-	/// Where in a tree of switches it stands, from its first frame on.
+	/// Sets the switch's place in a tree of switches, from its first frame on.
 	void place(unsigned level, unsigned uplinks, uint64_t id)
 	{
 		set(dut->place_level, level);
@@ -56,25 +56,25 @@ class AggregatorRtl
 		dut->place_id = id;
 	}
 
-	/// How many jobs a VLAN may have, likewise.
+	/// Sets how many jobs a VLAN may have, from the first frame on.
 	void limit_vlans(unsigned quota)
 	{
 		dut->vlan_quota = static_cast<uint8_t>(quota);
 	}
 
-	/// Whose JOINs' VLAN tags count, likewise.
+	/// Sets the ports whose JOINs' VLAN tags count, from the first frame on.
 	void trust(unsigned ports)
 	{
 		set(dut->trusted_ports, ports);
 	}
 
-	/// Of a port's JOINs whose tag does not count, likewise.
+	/// Sets the priority of a port's JOINs whose tag does not count, from the first frame on.
 	void prefer(unsigned port, unsigned priority)
 	{
 		dut->port_priority |= uint64_t{priority} << 3 * port;
 	}
 
-	/// At any time between two frames.
+	/// May be called at any time between two frames.
 	void reset()
 	{
 		dut.reset();
@@ -104,7 +104,7 @@ class AggregatorRtl
 		dut.clocks++;
 	}
 
-	/// A step with `age`: the end of a time-to-live.
+	/// One step with `age`: the end of a time-to-live.
 	void age()
 	{
 		dut->age = 1;
@@ -113,7 +113,8 @@ class AggregatorRtl
 		dut.settle();
 	}
 
-	/// A step with `tick`: the end of a quiet time. Where there is none, it is always there.
+	/// One step with `tick`: the end of a quiet time. A build without this port has the tick in
+	/// every clock.
 	void tick()
 	{
 		const bool otherwise = dut->tick;
@@ -124,7 +125,8 @@ class AggregatorRtl
 		dut.settle();
 	}
 
-	/// A step with `patience`: its end. Where there is none, likewise.
+	/// One step with `patience`: the end of a period. A build without this port has it in every
+	/// clock.
 	void patience()
 	{
 		const bool otherwise = dut->patience;
@@ -143,7 +145,7 @@ class AggregatorRtl
 		return !dut.top.busy;
 	}
 
-	/// Steps until all that was put in has gone as far as it can.
+	/// Steps until every frame that was put in has gone as far as it can.
 	void settle(uint64_t limit_clocks = 100000)
 	{
 		const uint64_t end = clock() + limit_clocks;
@@ -166,8 +168,8 @@ class AggregatorRtl
       private:
 	Dut<Vina_top> dut;
 	Random &random;
-	size_t beat[PORTS] = {};  // of in[p].front(), the next to go in
-	bool offered[PORTS] = {}; // and it is on the port
+	size_t beat[PORTS] = {};  // the next beat of in[p].front(), the frame that goes in next
+	bool offered[PORTS] = {}; // this beat is on the port
 	Bytes partial[PORTS];
 	uint64_t first_beat[PORTS] = {};
 

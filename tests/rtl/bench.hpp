@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What every bench shares: a clock driven by hand, a seed that is printed, checks that say where
-// and in which clock they failed, byte access to wide ports, and RoCEv2 frames made with zlib's
-// CRC-32 as the independent reference.
+// The parts that every bench shares: a clock that the bench turns, a seed that is printed, checks
+// that report their place and clock when they fail, byte access to wide ports, and RoCEv2 frames
+// made with zlib's CRC-32 as the independent reference.
 //
-// A bench sets inputs, calls settle() if it needs an output that depends on them in the same
-// clock, and then tick().
+// A bench sets inputs, calls settle() if it needs an output that depends on them in the same clock,
+// and then calls tick().
 
 #ifndef INA_BENCH_HPP
 #define INA_BENCH_HPP
@@ -26,13 +26,14 @@ namespace bench
 constexpr size_t BEAT_BYTES = 64;
 constexpr size_t RECORD_BYTES = 78; // of an ina_pkg::header_t
 constexpr size_t QUADS_BITS = 9;
-constexpr size_t FLAGS_BITS = QUADS_BITS + 3; // of an ina_pkg::header_t, between record and CRC
-constexpr size_t HEADER_BYTES = 84;           // of all of it
+constexpr size_t FLAGS_BITS = QUADS_BITS + 3; // bits of an ina_pkg::header_t between record and CRC
+constexpr size_t HEADER_BYTES = 84;           // bytes of a whole header_t
 constexpr size_t ICRC_BYTES = 4;
 
 using Bytes = std::vector<uint8_t>;
 
-/// The seed of this run: INA_SEED from the environment, else a random one; printed either way.
+/// The seed of this run: INA_SEED from the environment, or a random one. It is printed in both
+/// cases.
 inline uint64_t seed()
 {
 	const char *text = std::getenv("INA_SEED");
@@ -43,7 +44,7 @@ inline uint64_t seed()
 	return value;
 }
 
-/// A small generator (SplitMix64), the same on every machine.
+/// A small generator (SplitMix64), which gives the same numbers on every machine.
 class Random
 {
       public:
@@ -58,12 +59,12 @@ class Random
 		z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
 		return z ^ (z >> 31);
 	}
-	/// Uniform enough in [0, bound).
+	/// A number in [0, bound), close enough to uniform.
 	uint64_t below(uint64_t bound)
 	{
 		return next() % bound;
 	}
-	/// True in `percent` of 100 cases.
+	/// True in `percent` of 100 cases, on average.
 	bool chance(unsigned percent)
 	{
 		return below(100) < percent;
@@ -94,7 +95,7 @@ class Random
 	std::exit(1);
 }
 
-/// CHECK(condition, "format", ...): ends the bench with the message where the condition is false.
+/// CHECK(condition, "format", ...) ends the bench with the message if the condition is false.
 #define CHECK(condition, ...)                                                                      \
 	do {                                                                                       \
 		if (!(condition))                                                                  \
@@ -110,13 +111,14 @@ template <class Module> struct Dut {
 	{
 		return &top;
 	}
-	/// Lets combinational outputs follow the inputs.
+	/// Lets the combinational outputs follow the inputs.
 	void settle()
 	{
 		top.clk = 0;
 		top.eval();
 	}
-	/// One clock: the rising edge takes the inputs as they are now; outputs are those after it.
+	/// Runs one clock: the rising edge takes the inputs as they are now, and the outputs are
+	/// those after the edge.
 	void tick()
 	{
 		settle();
@@ -124,7 +126,7 @@ template <class Module> struct Dut {
 		top.eval();
 		clocks++;
 	}
-	/// Four clocks of reset. All inputs must have been given their idle values.
+	/// Resets for four clocks. The caller has given all inputs their idle values before.
 	void reset()
 	{
 		top.rst = 1;
@@ -135,13 +137,13 @@ template <class Module> struct Dut {
 	}
 };
 
-/// Sets a port of up to 64 bits, whatever its type.
+/// Sets a port of up to 64 bits, whatever its type is.
 template <class Narrow> void set(Narrow &port, uint64_t value)
 {
 	port = static_cast<Narrow>(value);
 }
 
-/// Sets `width` bits of a port of any width from bit `at` on. The rest stays.
+/// Sets `width` bits of a port of any width, from bit `at` on. The other bits keep their values.
 template <class Port> void set_bits(Port &port, size_t at, size_t width, uint64_t value)
 {
 	uint8_t *bytes = reinterpret_cast<uint8_t *>(&port);
@@ -151,7 +153,7 @@ template <class Port> void set_bits(Port &port, size_t at, size_t width, uint64_
 		                                    (value & 1) << i % 8);
 }
 
-/// The bits of a number below `count`.
+/// The number of bits of a number below `count`.
 constexpr unsigned width_of(uint64_t count)
 {
 	unsigned width = 0;
@@ -161,7 +163,8 @@ constexpr unsigned width_of(uint64_t count)
 	return width;
 }
 
-/// Sets `count` bytes of a wide port from byte `at` on (byte 0 is bits [7:0]). The rest stays.
+/// Sets `count` bytes of a wide port, from byte `at` on (byte 0 is bits [7:0]). The other bytes
+/// keep their values.
 template <class Wide> void put(Wide &port, size_t at, const void *source, size_t count)
 {
 	std::memcpy(reinterpret_cast<uint8_t *>(&port[0]) + at, source, count);
@@ -219,7 +222,7 @@ inline void put_be16(Bytes &frame, size_t at, unsigned value)
 	frame[at + 1] = static_cast<uint8_t>(value);
 }
 
-/// One of the four forms of a frame that the aggregator knows, and where its headers begin.
+/// One of the four forms of a frame that the aggregator knows, and the offsets of its headers.
 struct Form {
 	bool ipv6 = false, vlan = false;
 
@@ -259,7 +262,7 @@ struct Form {
 
 constexpr Form FORMS[] = {{false, false}, {false, true}, {true, false}, {true, true}};
 
-/// The form that a frame's EtherTypes tell of: IPv6, or else it is treated as IPv4.
+/// The form according to a frame's EtherTypes. A frame that is not IPv6 is treated as IPv4.
 inline Form form_of(const Bytes &frame)
 {
 	Form form;
@@ -270,7 +273,7 @@ inline Form form_of(const Bytes &frame)
 	return form;
 }
 
-/// Is congestion experienced (RFC 3168) in a frame's IP header?
+/// Does a frame's IP header say "congestion experienced" (RFC 3168)?
 inline bool is_congested(const Bytes &frame)
 {
 	const Form form = form_of(frame);
@@ -279,7 +282,7 @@ inline bool is_congested(const Bytes &frame)
 	return ((form.ipv6 ? tos >> 4 : tos) & 3) == 3;
 }
 
-/// Does it say that its ends know ECN: ECT(0), ECT(1), or congestion experienced?
+/// Does a frame say that its ends know ECN: ECT(0), ECT(1) or congestion experienced?
 inline bool is_ecn_capable(const Bytes &frame)
 {
 	const Form form = form_of(frame);
@@ -288,7 +291,7 @@ inline bool is_ecn_capable(const Bytes &frame)
 	return ((form.ipv6 ? tos >> 4 : tos) & 3) != 0;
 }
 
-/// The header record that ina_parse makes of a whole frame's headers, as ina_pkg draws it.
+/// The header record that ina_parse makes of a whole frame's headers, in the layout of ina_pkg.
 inline Bytes record_of(const Bytes &frame)
 {
 	const Form form = form_of(frame);
@@ -314,8 +317,8 @@ inline uint16_t header_flags(const Bytes &frame, size_t quads)
 	                             size_t{is_congested(frame)} << (QUADS_BITS + 2));
 }
 
-/// Sets an ina_pkg::header_t port from a frame's headers, the payload's quads and the CRC register
-/// behind the headers (header_crc), where that counts.
+/// Sets an ina_pkg::header_t port from a frame's headers, the number of quads of its payload and,
+/// if it is used, the CRC register after the headers (header_crc).
 template <class Wide>
 void put_header(Wide &port, const Bytes &frame, size_t quads, uint32_t crc = 0)
 {
@@ -336,7 +339,7 @@ template <class Wide> uint32_t get_header_crc(const Wide &port)
 	return static_cast<uint32_t>(flags >> FLAGS_BITS);
 }
 
-/// The IPv4 header checksum of a frame, as it must stand in its IP header (RFC 791).
+/// The correct IPv4 header checksum of a frame (RFC 791).
 inline uint16_t ip_checksum(const Bytes &frame)
 {
 	const size_t ip = form_of(frame).ip();
@@ -358,7 +361,7 @@ inline void put_ip_checksum(Bytes &frame)
 		put_be16(frame, form.ip() + 10, ip_checksum(frame));
 }
 
-/// Sets a frame's UDP length, and with it IP's.
+/// Sets a frame's UDP length, and the length of its IP header accordingly.
 inline void put_lengths(Bytes &frame, size_t udp_length)
 {
 	const Form form = form_of(frame);
@@ -368,7 +371,7 @@ inline void put_lengths(Bytes &frame, size_t udp_length)
 	         static_cast<unsigned>(udp_length + (form.ipv6 ? 0 : 20)));
 }
 
-/// Sets congestion experienced, with the IP header checksum made anew.
+/// Sets congestion experienced, and updates the IP header checksum.
 inline void put_congested(Bytes &frame)
 {
 	const Form form = form_of(frame);
@@ -399,9 +402,9 @@ inline Bytes with_ones(const Bytes &frame)
 	return masked;
 }
 
-/// The iCRC of a frame whose last four bytes are (or will be) it: IBTA vol. 1, 7.8.1 and annex
-/// A17.3.3: CRC-32 over 8 bytes of ones, then the packet from the IP header on with the fields
-/// that may change on the way read as ones.
+/// The iCRC of a frame whose last four bytes hold it, or are reserved for it (IBTA vol. 1, 7.8.1
+/// and annex A17.3.3). It is the CRC-32 over 8 bytes of ones and the packet from the IP header on,
+/// in which the fields that may change on the way are read as ones.
 inline uint32_t icrc(const Bytes &frame)
 {
 	const Bytes ones(8, 0xFF), masked = with_ones(frame);
@@ -411,8 +414,8 @@ inline uint32_t icrc(const Bytes &frame)
 	        crc32(crc, masked.data(), static_cast<uInt>(masked.size() - ICRC_BYTES)));
 }
 
-/// The CRC register after the headers of a frame, with which its payload begins: neither start
-/// value nor complement are left to zlib.
+/// The CRC register after the headers of a frame, where the payload begins. zlib applies neither
+/// its start value nor its complement here.
 inline uint32_t header_crc(const Bytes &frame)
 {
 	const Form form = form_of(frame);
@@ -423,8 +426,9 @@ inline uint32_t header_crc(const Bytes &frame)
 	        crc32(crc, masked.data(), static_cast<uInt>(form.payload() - form.ip())));
 }
 
-/// The CRC register after the payload alone, from 0: what ina_payload_crc gives. zlib starts from
-/// ones and complements at the end: both drop out of the difference of two CRCs.
+/// The CRC register after the payload alone, from start value 0: the result that ina_payload_crc
+/// gives. zlib starts from ones and complements at the end; both cancel out in the difference of
+/// two CRCs.
 inline uint32_t register_after(const Bytes &payload)
 {
 	const Bytes zeros(payload.size(), 0);
@@ -433,7 +437,7 @@ inline uint32_t register_after(const Bytes &payload)
 	return static_cast<uint32_t>(crc32(0, payload.data(), size) ^ crc32(0, zeros.data(), size));
 }
 
-/// Writes the right iCRC into a frame's last four bytes.
+/// Writes the correct iCRC into a frame's last four bytes.
 inline void seal(Bytes &frame)
 {
 	const uint32_t value = icrc(frame);
@@ -441,15 +445,15 @@ inline void seal(Bytes &frame)
 	std::memcpy(&frame[frame.size() - ICRC_BYTES], &value, ICRC_BYTES);
 }
 
-/// What tells one flow from another, and one packet from the next.
+/// The fields that distinguish one flow from another, and one packet from the next.
 struct Packet {
 	uint8_t opcode = 0x04;           // SEND Only
-	uint32_t source_ip = 0xC0000201; // with IPv6 the last four bytes, behind 2001:db8::
+	uint32_t source_ip = 0xC0000201; // with IPv6 the last four bytes, after 2001:db8::
 	uint32_t destination_ip = 0xC0000202;
 	uint32_t qpn = 0x000011;
 	uint32_t psn = 0;
 	bool ack = false;   // AckReq
-	uint8_t tos = 0xAE; // or traffic class
+	uint8_t tos = 0xAE; // with IPv6 the traffic class
 	Form form;
 	uint16_t vlan = 0x2007; // tag control information: priority 1, VLAN 7
 	uint32_t flow_label = 0;
@@ -486,7 +490,7 @@ inline void put_ip(Bytes &frame, const Packet &packet)
 	put_be32(frame, ip + 16, packet.destination_ip);
 }
 
-/// A RoCEv2 frame with the packet's payload, right lengths, IP checksum and iCRC.
+/// A RoCEv2 frame with the packet's payload, correct lengths, IP checksum and iCRC.
 inline Bytes make_frame(const Packet &packet)
 {
 	const size_t udp = packet.form.udp(), bth = packet.form.bth();
@@ -516,7 +520,8 @@ inline Bytes make_frame(const Packet &packet)
 	return frame;
 }
 
-/// Beat `index` of a frame on a wide tdata port (bytes past the end zero); returns its tkeep.
+/// Puts beat `index` of a frame on a wide tdata port, with zeros past the end, and returns its
+/// tkeep.
 template <class Wide> uint64_t put_beat(Wide &tdata, const Bytes &frame, size_t index)
 {
 	const size_t at = index * BEAT_BYTES;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Measures ina_top at one number of ports: one JSON object a line on stdout, for
-// scripts/bench-rtl.py, which makes a table of them.
+// Measures ina_top at one number of ports, and prints one JSON object a line on stdout.
+// scripts/bench-rtl.py makes a table of them.
 
 #include "measure.hpp"
 
@@ -14,7 +14,7 @@ constexpr uint64_t CLOCKS = 40000; // of each measurement
 constexpr unsigned MTUS[] = {256, 1024, 4096};
 constexpr unsigned JOBS_AT_ONCE[] = {1, INA_JOB_COUNT};
 constexpr size_t FRAME_BEATS_MOST = 70;
-constexpr size_t PASSING_BEATS = 2000; // of each length of frames that pass
+constexpr size_t PASSING_BEATS = 2000; // for each length of frames that pass
 
 void print_list(const char *name, const double *values, size_t count)
 {
@@ -26,7 +26,7 @@ void print_list(const char *name, const double *values, size_t count)
 
 void measure_one(Random &random, const measure::Format &format, unsigned mtu, unsigned jobs)
 {
-	const bench::Form form; // IPv4: the forms are alike in speed, which test_ina_load checks
+	const bench::Form form; // IPv4: all forms have the same speed (see test_ina_load)
 	const measure::Throughput result = measure::throughput(random, format, form, mtu, jobs, CLOCKS);
 
 	std::printf("{\"ports\": %u, \"format\": \"%s\", \"mtu\": %u, \"jobs\": %u, "
@@ -45,7 +45,7 @@ void measure_one(Random &random, const measure::Format &format, unsigned mtu, un
 	std::fflush(stdout);
 }
 
-/// A leaf with children on all ports but the last, which leads up.
+/// A leaf with children on all ports but the last, which is the uplink.
 void measure_leaf(Random &random, unsigned mtu)
 {
 	const measure::Format &format = measure::FORMATS[1];
@@ -65,7 +65,7 @@ void measure_leaf(Random &random, unsigned mtu)
 	std::fflush(stdout);
 }
 
-/// Frames of one length that pass, on all ports.
+/// Frames of one length that pass unchanged, on all ports.
 void measure_passing(Random &random, size_t beats)
 {
 	const measure::Throughput result =
@@ -83,7 +83,7 @@ void measure_passing(Random &random, size_t beats)
 
 int main()
 {
-	Random random(1); // always the same traffic: the counts are those of the last run
+	Random random(1); // always the same traffic: the counts are those of the previous run
 
 	for (const measure::Format &format : measure::FORMATS)
 		for (unsigned mtu : MTUS)

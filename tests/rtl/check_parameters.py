@@ -1,13 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""check_parameters.py VERILATOR SOURCE...: parameters of ina_top that are out of range stop Verilator, with a line
-that says what they must be."""
+"""check_parameters.py VERILATOR SOURCE...: parameters of ina_top that are out of range stop Verilator with a line that gives the
+valid range."""
 
 import subprocess
 import sys
 
 TIMEOUT_S = 60
-# JOB_COUNT=0 and SLOT_COUNT=1 make vectors of no bits, at which Verilator stops before it comes to the checks.
+# JOB_COUNT=0 and SLOT_COUNT=1 make vectors of zero bits, at which Verilator stops before it reaches the checks.
 WRONG = [("PORT_COUNT", 1, "2 to 16"), ("PORT_COUNT", 17, "2 to 16"), ("JOB_COUNT", 0, None), ("JOB_COUNT", 65, "1 to 64"),
          ("SLOT_COUNT", 1, None), ("SLOT_COUNT", 65536, "a power of two, 2 to 32768"),
          ("SLOT_COUNT", 96, "a power of two, 2 to 32768"), ("GRAIN", 256, "a power of two, 2 to SLOT_COUNT"),

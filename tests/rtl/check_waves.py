@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""check_waves.py VERILATOR VIEW RTL TOP: is every signal that the GTKWave view names in the RTL
-(a folder, and the source of the top level), with the width that the view gives it? GTKWave leaves out without a word what it does not find.
+"""check_waves.py VERILATOR VIEW RTL TOP: checks that every signal that the GTKWave view names exists in the RTL (a folder, and
+the source of the top level), with the width that the view gives. GTKWave silently leaves out signals that it does not find.
 
-The signals are those which Verilator would trace at two ports, as `make waves` does. With
---update, as the first argument, the view's widths are put right; names that are gone are not."""
+The signals are those that Verilator would trace at two ports, as `make waves` does. With --update as the first argument, the
+script corrects the view's widths; it does not remove names of signals that no longer exist."""
 
 import pathlib
 import re
@@ -20,12 +20,12 @@ PUSH = re.compile(r'pushNamePrefix\("([^" ]+) "\)')
 POP = re.compile(r"popNamePrefix\((\d+)\)")
 DECLARATION = re.compile(r'decl(?:Bit|Bus|Quad|Array)\(c\+\d+,"(\w+)",.*?(?:, (\d+),(\d+))?\);')
 
-# A signal of the view, as it is or as one bit of it: (position)name[left:right].
+# A signal of the view, whole or one bit of it: (position)name[left:right].
 NAMED = re.compile(r"(?:\((\d+)\))?(TOP\.[\w.\[\]]+?)(?:\[(\d+):(\d+)\])?(?=\s|$)")
 
 
 def functions_of(directory):
-    """What each function of the generated sources declares, pushes, pops and calls, in order."""
+    """The declarations, pushes, pops and calls of each function of the generated sources, in order."""
     functions = {}
     for path in sorted(directory.glob("*__Trace__*__Slow.cpp")):
         body = None
@@ -40,7 +40,7 @@ def functions_of(directory):
 
 
 def declared(functions, name, scopes, signals):
-    """Adds to `signals` {full name: (left, right) or None for one bit} what `name` declares."""
+    """Adds the declarations of function `name` to `signals`: {full name: (left, right), or None for one bit}."""
     scopes = list(scopes)
     for line in functions[name]:
         if match := PUSH.search(line):
@@ -98,7 +98,7 @@ def main():
             return match[0]
         if not update:
             wrong.add(f"{name}[{left}:{right}]: it is {name}{width_of(bits)} now")
-        # Bits are counted from the left.
+        # The view counts bits from the left.
         at = f"({int(position) + bits[0] - int(left)})" if position else ""
         return at + name + width_of(bits)
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Numbers of 16 bits by their definition (IEEE 754-2019, 3.4, for binary16; bfloat16 is binary32
-// without its lower half), in double, which holds every value of both exactly.
+// 16-bit floating point by its definition (IEEE 754-2019, 3.4, for binary16; bfloat16 is binary32
+// without its lower half). It is computed in double, which holds every value of both formats
+// exactly.
 
 #ifndef INA_HALF_HPP
 #define INA_HALF_HPP
@@ -33,7 +34,7 @@ inline bool is_nan(uint16_t half, const Format &format)
 	return (half & 0x7FFF) > infinity(format);
 }
 
-/// Of anything but a NaN.
+/// The value of any number but a NaN.
 inline double value(uint16_t half, const Format &format)
 {
 	const int exponent = (half & 0x7FFF) >> format.fraction_bits;
@@ -50,9 +51,9 @@ inline double value(uint16_t half, const Format &format)
 	return half >> 15 ? -magnitude : magnitude;
 }
 
-/// The nearest number of the format, of two the even one (IEEE 754-2019, 4.3.1), with the
+/// The number of the format that is nearest to x, ties to even (IEEE 754-2019, 4.3.1). It uses the
 /// processor's own rounding to an integer: x is counted in units of the last place that the format
-/// has in x's binade. A NaN gives the canonical one.
+/// has in x's binade. A NaN gives the canonical NaN.
 inline uint16_t round(double x, const Format &format)
 {
 	uint64_t bits;
@@ -67,14 +68,15 @@ inline uint16_t round(double x, const Format &format)
 		return sign | infinity(format);
 	if (exponent < format.exponent_min)
 		exponent = format.exponent_min;
-	/* A power of two, exactly. */
+	/* an exact power of two */
 	const uint64_t scale_bits = static_cast<uint64_t>(1023 - exponent + format.fraction_bits)
 	                            << 52;
 	double scale;
 
 	std::memcpy(&scale, &scale_bits, sizeof(scale));
 	const int units = static_cast<int>(std::nearbyint(std::fabs(x) * scale));
-	/* A count of 2^fraction_bits and more is a normal number: the carry does the rest. */
+	/* A count of 2^fraction_bits or more is a normal number: the carry gives it the right
+	 * exponent. */
 	return static_cast<uint16_t>(
 	        sign | (((exponent - format.exponent_min) << format.fraction_bits) + units));
 }

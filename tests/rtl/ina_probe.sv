@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Prints the signals of README.md's waveforms, a line a clock (scripts/waveforms.py).
+// Prints the signals of the waveforms in README.md, one line a clock (scripts/waveforms.py).
 
 `default_nettype none
 

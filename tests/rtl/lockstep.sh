@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# The long run of the RTL beside the C model: so many random packets, shared out among the sizes
-# that are built, and as many through the switches of drawn fabrics, as many runs at a time as there
-# are cores. A run that fails names its seed, and the log has it.
+# The long run of the RTL side by side with the C model. It sends the given number of random packets, divided
+# among the sizes that are built, and the same number through the switches of random fabrics. As many runs as
+# there are cores run at the same time. A run that fails prints its seed, which is also in the log.
 #
 # usage: tests/rtl/lockstep.sh <build folder> [packets [first seed of the fabrics]]
 
@@ -26,7 +26,7 @@ mkdir -p "$logs"
 export INA_PACKETS=$(((packets + ${#benches[@]} - 1) / ${#benches[@]}))
 echo "lockstep: ${#benches[@]} sizes, $INA_PACKETS packets each; $packets packets in fabrics from seed $first on; logs in $logs"
 
-# The name of its log, and the command.
+# Arguments: the name of the log, and the command.
 run_one() {
 	local name=$1 log=$logs/$1.log
 	shift
@@ -41,7 +41,7 @@ run_one() {
 export -f run_one
 export logs
 
-# A command in a line.
+# Prints one command a line.
 runs() {
 	local bench core
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How fast ina_top is, in clocks: hosts that send whole messages as fast as their windows let
-// them, a network without faults, and counts of beats over whole frames. The same seed gives the
-// same counts on every machine.
+// Measures the speed of ina_top in clocks: hosts send whole messages as fast as their windows
+// allow, the network has no faults, and beats are counted over whole frames. The same seed gives
+// the same counts on every machine.
 
 #ifndef INA_MEASURE_HPP
 #define INA_MEASURE_HPP
@@ -21,14 +21,14 @@ using bench::Random;
 
 constexpr unsigned PORTS = INA_PORT_COUNT;
 constexpr unsigned WINDOW = INA_SLOT_COUNT;
-constexpr unsigned MESSAGE_PACKETS = 16; // as libina cuts them
+constexpr unsigned MESSAGE_PACKETS = 16; // the size of libina's messages
 
 struct Format {
 	const char *name;
 	uint8_t number_type, operation;
 };
 
-/// What elements may be, and what is done with them.
+/// The number types and operations.
 constexpr Format FORMATS[] = {
         {"int32", INA_WIRE_INT32, INA_WIRE_SUM},
         {"float32", INA_WIRE_FLOAT32, INA_WIRE_SUM},
@@ -36,7 +36,7 @@ constexpr Format FORMATS[] = {
         {"float16 max", INA_WIRE_FLOAT16, INA_WIRE_MAX},
 };
 
-/// Beats a clock of each port, and the part of the packets that each job got.
+/// Beats a clock of each port, and each job's share of the packets.
 struct Throughput {
 	double in[PORTS], out[PORTS];
 	std::vector<double> shares;
@@ -81,13 +81,13 @@ inline std::vector<unsigned> every_port()
 	return ports;
 }
 
-/// What the switch is in a job's tree: all of it, or a leaf. A leaf has its children on all ports
-/// but the last; the last child's sums go up, and what comes down does so by the last port.
+/// The switch's role in a job's tree: the only switch, or a leaf. A leaf has children on all ports
+/// but the last. The last child's flow is the border, and the last port is the uplink.
 enum class Role { ALONE, LEAF };
 constexpr unsigned UPLINK = PORTS - 1, BORDER = PORTS - 2;
 
-/// A job on all ports that sends messages without end. Above a leaf is a switch that sends its
-/// parts back as they are, as soon as it has them whole.
+/// A job on all ports that sends messages without end. The switch above a leaf sends each part back
+/// unchanged, as soon as it has the whole part.
 class Sender
 {
       public:
@@ -123,7 +123,7 @@ class Sender
 				rtl.in[p].push_back(join(p));
 		}
 		rtl.settle();
-		if (role == Role::LEAF) // its JOIN has gone up
+		if (role == Role::LEAF) // its JOIN has left through the uplink
 			rtl.in[UPLINK].push_back(join(UPLINK));
 		rtl.settle();
 	}
@@ -138,8 +138,8 @@ class Sender
 		return role == Role::LEAF && p == UPLINK;
 	}
 
-	/// A host sends packet k when it has the sum of packet k - window from its predecessor, the
-	/// switch above when it has the part of packet k.
+	/// A host sends packet k when it has the sum of packet k - window from its predecessor. The
+	/// switch above sends packet k when it has part k.
 	bool may_send(unsigned p, unsigned window) const
 	{
 		if (is_uplink(p))
@@ -185,7 +185,8 @@ class Sender
 		return bench::get_be32(frame, bench::form_of(frame).bth() + 4) == job.ranks[0].qpn;
 	}
 
-	/// A frame of this job came out. It is a sum, and says so at the end of each message.
+	/// Receives a frame of this job. The frame is a sum, and says so at the end of each
+	/// message.
 	void receive(unsigned p, const Bytes &frame)
 	{
 		const unsigned children = role == Role::LEAF ? PORTS - 1 : PORTS;
@@ -207,7 +208,7 @@ class Sender
 	unsigned message_packets;
 	traffic::Job job;
 	std::vector<Bytes> payloads[PORTS]; // of one message
-	std::deque<Bytes> parts;            // that have gone up, and not come down
+	std::deque<Bytes> parts;            // parts that have gone up but have not come down
 
 	static traffic::Shape shape(Role role)
 	{
@@ -218,7 +219,7 @@ class Sender
 		shape.messages = 0;
 		shape.rank_count = PORTS;
 		if (role == Role::LEAF) {
-			shape.rank_count = 2 * (PORTS - 1); // as many elsewhere
+			shape.rank_count = 2 * (PORTS - 1); // as many again at another switch
 			shape.places.assign(PORTS, LEAF_PLACE);
 			shape.places[BORDER] += 1u << 24;
 		}
@@ -238,11 +239,11 @@ inline void forget_output(AggregatorRtl &rtl)
 		out.clear();
 }
 
-/// Beats a clock with `jobs` jobs at once on all ports, in packets of `mtu` bytes, in `clocks`
-/// clocks after as many to get under way. Each host takes its next packet from any of its jobs, so
-/// several jobs come in another order on each port; without a window given they keep closer
-/// together than one alone, for else the queues would grow and shrink by more packets than are
-/// measured.
+/// Beats a clock with `jobs` jobs at the same time on all ports, in packets of `mtu` bytes. The
+/// measurement takes `clocks` clocks, after as many clocks to get under way. Each host takes its
+/// next packet from any of its jobs, so the order of several jobs differs from port to port. If no
+/// window is given, several jobs have a smaller window than a single one; otherwise the queues
+/// would grow and shrink by more packets than are measured.
 inline Throughput throughput(Random &random, const Format &format, const bench::Form &form,
                              unsigned mtu, unsigned jobs, uint64_t clocks, unsigned window = 0,
                              Role role = Role::ALONE)
@@ -308,8 +309,9 @@ inline Throughput throughput(Random &random, const Format &format, const bench::
 	return result;
 }
 
-/// A frame of `beats` beats which is none of the aggregator's business. RoCE: an RDMA WRITE of no
-/// known flow, which is looked up; else no IP at all. 60 bytes, Ethernet's least, are one beat.
+/// A frame of `beats` beats that does not concern the aggregator. If `roce` is set, it is an RDMA
+/// WRITE of an unknown flow, which is looked up. Otherwise it is not even IP. A frame of 60 bytes,
+/// Ethernet's smallest, is one beat.
 inline Bytes foreign_frame(Random &random, size_t beats, bool roce)
 {
 	const size_t size = beats * bench::BEAT_BYTES - 4;
@@ -323,7 +325,8 @@ inline Bytes foreign_frame(Random &random, size_t beats, bool roce)
 	return frame;
 }
 
-/// Beats a clock on all ports, of frames that pass: all of `beats` beats, back to back.
+/// Beats a clock on all ports for frames that pass unchanged: each has `beats` beats, and they come
+/// back to back.
 inline Throughput passing(Random &random, size_t beats, bool roce, size_t frames)
 {
 	AggregatorRtl rtl(random);
@@ -357,8 +360,8 @@ inline Throughput passing(Random &random, size_t beats, bool roce, size_t frames
 	return result;
 }
 
-/// From the last rank's last beat in to the first beat of the sum out, in clocks: the most over
-/// all ports, whichever rank is the last, and with all ranks at once.
+/// The clocks from the last beat in of the last rank to the first beat out of the sum: the largest
+/// number over all ports, with each rank as the last one and with all ranks at the same time.
 inline uint64_t latency(Random &random, const Format &format, const bench::Form &form,
                         unsigned payload_bytes)
 {
@@ -366,7 +369,7 @@ inline uint64_t latency(Random &random, const Format &format, const bench::Form 
 	Sender sender(random, rtl, 0, format, form, payload_bytes, 1);
 	uint64_t most = 0;
 
-	for (unsigned late = 0; late <= PORTS; late++) { // PORTS: none is
+	for (unsigned late = 0; late <= PORTS; late++) { // PORTS: no rank is late
 		forget_output(rtl);
 		for (unsigned p = 0; p < PORTS; p++)
 			if (p != late)
@@ -386,8 +389,8 @@ inline uint64_t latency(Random &random, const Format &format, const bench::Form 
 	return most;
 }
 
-/// Of a leaf: from the last child's last beat in to the first of the part, and from the last beat
-/// from above to the first of its sum, on all ports.
+/// The latency of a leaf: from the last child's last beat in to the first beat of the part, and
+/// from the last beat from above to the first beat of its sum, on all ports.
 struct LeafLatency {
 	uint64_t up, down;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The C model's aggregator, step by step, and back by one.
+// The C model's aggregator, step by step, with undo of one step.
 
 #ifndef INA_MODEL_STEPS_HPP
 #define INA_MODEL_STEPS_HPP
@@ -19,11 +19,11 @@ struct PortFrame {
 	Bytes frame;
 };
 
-/// To go back, a new one is led to where it was: it has no other memory than its own.
+/// To undo a step, a new aggregator repeats all earlier ones: the model's state is not copied.
 class ModelSteps
 {
       public:
-	std::vector<PortFrame> out; // of the last step
+	std::vector<PortFrame> out; // frames that left in the last step
 
 	explicit ModelSteps(const aggregator_config &wanted) : config(wanted)
 	{
@@ -82,7 +82,7 @@ class ModelSteps
 
 	const aggregator_config config;
 	aggregator *model = nullptr;
-	std::vector<Step> steps; // since its reset
+	std::vector<Step> steps; // all steps since its reset
 
 	void open()
 	{

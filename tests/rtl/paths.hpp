@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the benches of both beat paths share: the headers and messages of the packets that they are
-// given, and ports whose fields do not begin at a byte.
+// The parts that the benches of both beat paths share: the headers and messages of the packets that
+// these benches put in, and ports whose fields do not begin at a byte.
 
 #ifndef INA_PATHS_HPP
 #define INA_PATHS_HPP
@@ -51,13 +51,13 @@ inline unsigned last(unsigned ports)
 	return 31 - static_cast<unsigned>(__builtin_clz(ports));
 }
 
-/// Where a packet is in its message.
+/// The position of a packet in its message.
 struct Message {
 	bool starts, ends;
 	uint8_t type; // enum ina_wire_type
 	unsigned quads;
 
-	/// A packet of any length, or all of a JOIN or LEAVE.
+	/// A packet of any length, or a whole JOIN or LEAVE.
 	static Message draw(bench::Random &random, bool starts)
 	{
 		const uint8_t type = !starts || random.chance(80) ? INA_WIRE_DATA
@@ -82,13 +82,13 @@ struct Message {
 	{
 		return (quads + 3) / 4;
 	}
-	/// Bytes of its header that are alike in all packets that belong together: all but the
-	/// exponent, and of a JOIN the place.
+	/// The number of header bytes that are equal in all packets that belong together: all bytes
+	/// but the exponent and, in a JOIN, the place.
 	size_t equal_bytes() const
 	{
 		return type == INA_WIRE_JOIN ? 24 : 28;
 	}
-	/// A header whose other fields are drawn for each.
+	/// Writes a header whose other fields are random.
 	void put_header(bench::Random &random, bench::Bytes &payload) const
 	{
 		ina_wire_header header = {};
@@ -109,7 +109,7 @@ struct Message {
 	}
 };
 
-/// A packet's header record as a queue has it.
+/// A packet's header record as a queue holds it.
 struct Header {
 	uint8_t mark, opcode, tos;
 	unsigned quads;
@@ -119,12 +119,12 @@ struct Header {
 		bench::Bytes header(84, mark);
 
 		header[66] = opcode;
-		header[68] = header[69] = 0xFF; // one partition
+		header[68] = header[69] = 0xFF; // the default partition
 		header[78] = static_cast<uint8_t>(quads);
 		header[79] = static_cast<uint8_t>(quads >> 8 | (tos == 3 ? 1u << 3 : 0));
 		return header;
 	}
-	/// As it leaves: without a UDP checksum.
+	/// Checks the headers as they leave: without a UDP checksum.
 	template <class Wide> void check(const Wide &headers, unsigned port) const
 	{
 		bench::Bytes want = bytes();

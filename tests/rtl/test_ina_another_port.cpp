@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ina_top, one connection at two ports (docs/protocol.md, Another port): what is known at one is
-// dropped at all others, whenever the two meet; of two JOINs that come in the same clocks one is
-// granted and one dropped. What has the same hash but another key is nobody's and passes. Packets
-// at another port end a flow that is silent, and none that is heard.
+// ina_top with one connection at two ports (docs/protocol.md, Another port). A flow that is known
+// at one port is dropped at all others, whenever the two meet. If two JOINs come in the same
+// clocks, one is granted and the other is dropped. A packet that has the same hash but another key
+// belongs to no flow and passes. Packets at another port end a flow that is silent, but not one
+// that still sends.
 
 #include "aggregator_rtl.hpp"
 #include "traffic.hpp"
@@ -71,8 +72,8 @@ struct Flow {
 	{
 		return message(101, INA_WIRE_LEAVE, 1);
 	}
-	/// Another key with the same hash: the addresses' last byte and the QPN's first are in the
-	/// same place of the words of 24 bits that ina_elsewhere adds up.
+	/// Another key with the same hash: the addresses' last byte and the QPN's first byte are in
+	/// the same place of the 24-bit words that ina_elsewhere adds up.
 	Flow with_same_hash(uint8_t difference) const
 	{
 		Flow other = *this;
@@ -92,7 +93,7 @@ Bytes request(const Flow &flow, Random &random)
 	                  random.bytes(16 * random.below(16)));
 }
 
-/// The quiet time is over, and patience does not end by itself.
+/// Ends the quiet time. From here on patience does not end on its own.
 void wake(AggregatorRtl &rtl)
 {
 	for (unsigned i = 0; i < 3; i++)
@@ -124,8 +125,8 @@ void expect(const AggregatorRtl &rtl, unsigned counter, uint64_t want, const cha
 	      static_cast<unsigned long long>(want));
 }
 
-/// A flow is known at one port; packets of its key at another, and between them packets of other
-/// keys, of the same hash too, back to back: just those of its key are dropped.
+/// A flow is known at one port. Packets of its key come at another port, mixed with packets of
+/// other keys, some with the same hash, back to back. Exactly the packets of its key are dropped.
 void known_at_one(Random &random, const bench::Form &form)
 {
 	for (unsigned home = 0; home < PORTS; home++)
@@ -166,9 +167,10 @@ void known_at_one(Random &random, const bench::Form &form)
 		}
 }
 
-/// The same key, JOINs at two ports or more, `lag` clocks apart, for the same job or others: one
-/// is granted, and its flow is the only one; whatever else comes by the other ports is dropped.
-/// Beside them, JOINs of another key with the same hash: both of these are granted.
+/// JOINs with the same key come at two or more ports, `lag` clocks apart, for the same job or
+/// different ones. One is granted, and its flow is the only one. All that comes later at the other
+/// ports is dropped. JOINs of another key with the same hash come too, and both of these are
+/// granted.
 void join_at_several(Random &random, unsigned lag, bool same_job)
 {
 	AggregatorRtl rtl(random, true);
@@ -207,8 +209,8 @@ void join_of_same_hash(Random &random, unsigned lag)
 	CHECK(rtl.out[0].size() == 1 && rtl.out[1].size() == 1, "the JOINs were not joined");
 }
 
-/// A flow ends by its LEAVE, `lag` clocks before a packet of its key comes to another port. It is
-/// dropped or passes, as the two meet; what comes later passes.
+/// A flow ends by its LEAVE, `lag` clocks before a packet of its key comes at another port. That
+/// packet is dropped or passes, depending on which comes first. Later packets pass.
 void forgotten(Random &random, unsigned lag)
 {
 	AggregatorRtl rtl(random, true);
@@ -233,9 +235,9 @@ void forgotten(Random &random, unsigned lag)
 	expect(rtl, JOINS_GRANTED, 3, "granted after the LEAVE");
 }
 
-/// The host of a flow is silent. Packets of its key at another port break its job and then remove
-/// the flow, `lag` clocks before or after a packet comes at the flow's own port. That packet is
-/// taken, or it passes; it is never lost. The context is free when the other rank has left.
+/// The host of a flow is silent. Packets of its key at another port first break its job and then
+/// evict the flow, `lag` clocks before or after a packet comes at the flow's own port. That packet
+/// is taken or passes, but it is never lost. The context is free when the other rank has left.
 void contested(Random &random, int lag)
 {
 	AggregatorRtl rtl(random, true);

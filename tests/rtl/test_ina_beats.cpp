@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ina_beats: every beat of every packet once and in order, one a clock, without a gap in a packet
-// or between two. A packet of one beat takes two clocks, so no two packets end in clocks that
-// follow each other; and none begins in a clock of `waits`, which holds up nothing else.
+// ina_beats: every beat of every packet comes once and in order, one a clock, without a gap within
+// a packet or between two. A packet of one beat takes two clocks, so two packets never end in
+// consecutive clocks. No packet begins in a clock of `waits`, which delays nothing else.
 
 #include "bench.hpp"
 #include "Vina_beats.h"
@@ -50,8 +50,8 @@ class Beats
 		if (ends)
 			is_held = false;
 		if (dut->s_valid && dut->s_ready) {
-			/* Its first beat comes in the next clock; that of one which ends with it, a
-			 * clock later. */
+			/* The first beat of a packet comes in the next clock. If the packet also
+			 * ends with that beat, it comes one clock later. */
 			held = offered;
 			is_held = true;
 			beat = 0;
@@ -76,7 +76,7 @@ class Beats
 	bench::Dut<Vina_beats> dut;
 	Packet offered, held;
 	bool is_offered = false, is_held = false;
-	unsigned beat = 0; // of the one that is held: the next
+	unsigned beat = 0; // the next beat of the packet that is held
 	uint64_t next_at = 0, ended_at = ~uint64_t{0} - 1;
 	unsigned offered_percent = 0, waits_percent = 0;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ina_check, and with it ina_beat_crc, against iCRCs made with zlib: right packets of all
+// ina_check, and with it ina_beat_crc, against iCRCs made with zlib: correct packets of all
 // lengths, with changes in the fields that routers may change, and packets with one wrong bit.
 
 #include "bench.hpp"
@@ -21,8 +21,8 @@ class Test
 		dut->en = 1;
 		dut.reset();
 	}
-	/// Sends the frame as ina_parse would: its headers, then its payload with the iCRC behind
-	/// it. One that is no candidate has one beat of anything, and may be that short.
+	/// Sends the frame as ina_parse would: its headers, then its payload with the iCRC. A frame
+	/// that is no candidate has one beat of random bytes, and may be that short.
 	void packet(const bench::Bytes &frame, bool candidate, bool wrong_length, bool ok)
 	{
 		const bench::Form form = bench::form_of(frame);
@@ -84,7 +84,7 @@ class Test
 		bool first, last, candidate, roce_data, ok, trailed;
 		bench::Bytes frame, data;
 	};
-	// One clock that counts; others with en = 0 come before it.
+	// Runs one clock with en = 1; clocks with en = 0 may come before it.
 	void clock()
 	{
 		while (random.chance(20)) {
@@ -157,11 +157,11 @@ void change_in_flight(bench::Random &random, bench::Bytes &frame)
 	const bench::Bytes bits = changing_bits(frame);
 
 	for (size_t at = 0; at < frame.size(); at++)
-		if (at < 12 || at >= form.ip()) // but for the EtherTypes, which tell the form
+		if (at < 12 || at >= form.ip()) // except the EtherTypes, which determine the form
 			frame[at] ^= bits[at] & static_cast<uint8_t>(random.next());
 }
 
-// One bit of the covered fields, the payload or the iCRC.
+// Flips one bit of the covered fields, the payload or the iCRC.
 void spoil(bench::Random &random, bench::Bytes &frame)
 {
 	const bench::Bytes bits = changing_bits(frame);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ina_counters against sums made here: any events of all ports in one clock, each counted once, in
-// the order of model/counters.h.
+// ina_counters against sums made here: any events of all ports in one clock, each of which is
+// counted once, in the order of model/counters.h.
 
 #include "bench.hpp"
 #include "Vina_counters.h"
@@ -15,7 +15,7 @@ namespace
 
 constexpr unsigned PORTS = 4, COUNTERS = INA_COUNTER_COUNT;
 
-/// What a judge counts; all else is counted where it happens.
+/// Does a judge count this event? All other events are counted where they happen.
 bool is_judged(unsigned counter)
 {
 	return counter == 0 || counter == 2 || counter == 3 || (counter >= 8 && counter < 14) ||
@@ -46,7 +46,7 @@ int main()
 				counts[bit % COUNTERS]++;
 			}
 		bench::put(dut->judged, 0, judged, sizeof(judged));
-		dut->passed = static_cast<uint8_t>(1 + random.below(15)); // something happens
+		dut->passed = static_cast<uint8_t>(1 + random.below(15)); // some event happens
 		dut->marked = static_cast<uint8_t>(random.below(16));
 		dut->opened = random.chance(50);
 		dut->lacked = random.chance(50);

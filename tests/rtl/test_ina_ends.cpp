@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ina_ends: every end of both paths comes out once, a clock later; of two in one clock that of the
-// join first, and the relay's in the next. It says what has left: of which ports, whose payloads it
-// took, whether a part has gone up or LEAVEs have gone out. It is busy until all is told. A path's
-// ends are never in clocks that follow each other (ina_beats).
+// ina_ends: every end on both paths comes out once, a clock later. If two end in one clock, the
+// join's comes first, and the relay's in the next clock. Each says which ports' packets have left,
+// which ports' payloads it took, and whether a part has gone up or LEAVEs have gone out. The module
+// is busy until it has reported all ends. A path never has ends in consecutive clocks (ina_beats).
 
 #include "bench.hpp"
 #include "Vina_ends.h"
@@ -40,7 +40,7 @@ class Ends
 		dut->join_valid = join;
 		dut->relay_valid = relay;
 		drive();
-		/* Those of one clock, the join's first: behind one that still waits. */
+		/* The ends of one clock, the join's first, queued after one that still waits. */
 		if (join)
 			ends.push_back(joined());
 		if (relay)
@@ -50,7 +50,7 @@ class Ends
 		if (dut->rst)
 			ends.clear();
 		dut.tick();
-		/* What comes in the next clock makes no difference to what is told in it. */
+		/* An end that comes in the next clock does not change the report of this clock. */
 		dut->rst = 0;
 		dut->join_valid = random.chance(50);
 		dut->relay_valid = random.chance(50);
@@ -74,9 +74,9 @@ class Ends
 	bench::Random &random;
 	bench::Dut<Vina_ends> dut;
 	bool join_ended = false, relay_ended = false;
-	std::deque<End> ends; // to come out
+	std::deque<End> ends; // ends that are to come out
 
-	/// What counts and what does not: all of it changes in every clock.
+	/// The inputs that matter and those that do not: all of them change in every clock.
 	void drive()
 	{
 		const uint64_t bits = random.next();
@@ -143,11 +143,11 @@ class Ends
 		CHECK(dut->m_beat == end.beat && dut->m_quads == end.quads, "its last beat");
 		CHECK(dut->m_up == (sum && end.part), "a part has gone up: %u", dut->m_up);
 		CHECK(dut->m_leave == end.leave, "LEAVEs: %u", dut->m_leave);
-		/* The sum of LEAVEs is that of all; raw ones leave one by one. */
+		/* The sum of LEAVEs is that of all ranks; raw LEAVEs leave one by one. */
 		if (end.leave)
 			CHECK(dut->m_left == (end.raw ? end.mask : ALL), "LEAVEs of ports %x",
 			      dut->m_left);
-		/* What came from above was counted as a part, when it went up. */
+		/* A packet from above was counted when its part went up. */
 		CHECK(dut->m_counted == (end.raw ? end.mask
 		                         : sum   ? end.children
 		                                 : 0),

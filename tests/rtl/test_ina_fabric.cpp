@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ina_top against the C model in whole fabrics: the engine of tests/fabric's switches, each of
-// which is the RTL and the model. Frames that enter are given to both, and the RTL turns its clock
-// until it is idle. What leaves are the same frames at the same ports, and the counters are alike.
+// ina_top against the C model in whole fabrics. This is the engine of the switches of tests/fabric,
+// and it contains both the RTL and the model. Both receive every frame that enters, and the RTL
+// runs its clock until it is idle. Then the same frames have left at the same ports, and the
+// counters are equal.
 //
-// Several frames may enter the RTL at the same time, each by a port of its own. It chooses in what
-// order they count: there must be one in which the model does the same. What the model did in
-// another order is undone by a new one that is led to the same place. A TRACE comes between now and
-// then.
+// Several frames may enter the RTL at the same time, each by a separate port. The RTL chooses their
+// order, and there must be an order in which the model does the same. If the model took them in
+// another order, a new model is led to the same state to undo that. A TRACE comes now and then.
 
 #include "aggregator_rtl.hpp"
 #include "model_steps.hpp"
@@ -33,7 +33,7 @@ namespace
 {
 
 constexpr unsigned PORTS = INA_PORT_COUNT;
-constexpr uint64_t BUSY_CLOCKS = 100000; // it never ends
+constexpr uint64_t BUSY_CLOCKS = 100000; // a limit for a clock that never stops
 constexpr unsigned IDLE_CLOCKS = 4;
 // By position (model/counters.h).
 constexpr unsigned DUPLICATES_ANSWERED = 7, ANSWERS_DROPPED = 19;
@@ -44,7 +44,7 @@ const char *const counter_names[] = {
 #undef X
 };
 
-/// Another frame of the same packet: its flow is that of the port.
+/// Another frame of the same packet: the port determines its flow.
 bool is_repeated(const Bytes &a, const Bytes &b)
 {
 	const auto psn = [](const Bytes &frame) {
@@ -54,10 +54,10 @@ bool is_repeated(const Bytes &a, const Bytes &b)
 	return !a.empty() && !b.empty() && psn(a) == psn(b);
 }
 
-/// What leaves a port by which `input` came in. In the order of the flows, for several jobs may
-/// expire at once: each has a QPN of its own. A frame that passes unchanged goes another way than
-/// what waited, and may overtake it: so may a LEAVE that comes again, when its job is closed,
-/// overtake its sum. And where frames of other ports came too, what follows from them may overtake
+/// Sorts the frames that leave the port by which `input` came in by their flows, because several
+/// jobs may expire at the same time; each has its own QPN. A frame that passes unchanged takes
+/// another way than waiting frames, and may overtake them. So may a retransmitted LEAVE overtake
+/// its sum when its job is closed. If frames of other ports came too, their results may overtake
 /// the answer.
 std::vector<Bytes> sorted(std::vector<Bytes> frames, const Bytes &input, bool has_others)
 {
@@ -74,7 +74,7 @@ std::vector<Bytes> sorted(std::vector<Bytes> frames, const Bytes &input, bool ha
 	return frames;
 }
 
-/// Empty, or what is different.
+/// Empty, or a description of the difference.
 std::string difference_of(const std::vector<Bytes> &want, const std::vector<Bytes> &got)
 {
 	for (size_t i = 0; i < want.size() && i < got.size(); i++) {
@@ -93,7 +93,7 @@ std::string difference_of(const std::vector<Bytes> &want, const std::vector<Byte
 	                                           std::to_string(want.size());
 }
 
-/// A host of another fabric asks where it is.
+/// A TRACE of a host of another fabric.
 Bytes trace_frame(Random &random)
 {
 	ina_wire_header header = {};
@@ -191,9 +191,9 @@ struct engine {
 	AggregatorRtl rtl;
 	ModelSteps model;
 	uint64_t frames = 0;
-	uint64_t dropped = 0; // answers
+	uint64_t dropped = 0; // answers that were dropped
 
-	/// Where nothing else enters. Nobody awaits what leaves.
+	/// Adds a TRACE at a port at which nothing else enters. Nobody waits for the result.
 	void add_trace(std::vector<PortFrame> &entering)
 	{
 		for (unsigned p = 0; p < PORTS; p++)
@@ -202,11 +202,11 @@ struct engine {
 				return entering.push_back({p, trace_frame(random)});
 	}
 
-	/// In the order of their ports, then in all others.
+	/// Tries the order of their ports first, then all other orders.
 	void put_in_some_order(const std::vector<PortFrame> &entering)
 	{
 		std::vector<size_t> order(entering.size());
-		std::string first; // what is different in each order
+		std::string first; // the difference in each order
 
 		std::iota(order.begin(), order.end(), 0);
 		do {
@@ -228,8 +228,8 @@ struct engine {
 		check(first);
 	}
 
-	/// Answers that the RTL drops, for their sums leave the history before their turn: the
-	/// model's take no time.
+	/// Removes answers that the RTL drops because their sums leave the history before their
+	/// turn. In the model an answer takes no time.
 	void forget_dropped(const std::vector<PortFrame> &entering)
 	{
 		uint64_t count = rtl.counter(ANSWERS_DROPPED) - dropped;
@@ -257,7 +257,7 @@ struct engine {
 		});
 	}
 
-	/// On their way, as the model has them.
+	/// Sends the frames on as the model has them.
 	void give()
 	{
 		for (const PortFrame &out : model.out)
@@ -266,7 +266,8 @@ struct engine {
 			out.clear();
 	}
 
-	/// Until it is idle; then nothing moves that has not been told of.
+	/// Runs until the RTL is idle. After that it must stay idle: nothing moves without new
+	/// input.
 	void settle()
 	{
 		const uint64_t end = rtl.clock() + BUSY_CLOCKS;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ina_fifo against a queue: nothing lost, nothing twice, order kept, full exactly when DEPTH words
-// wait behind the output register, and readable two clocks after writing.
+// ina_fifo against a queue: it loses nothing, repeats nothing and keeps the order. It is full
+// exactly when DEPTH words wait in front of the output register, and a word can be read two clocks
+// after it was written.
 
 #include "bench.hpp"
 #include "Vina_fifo.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ina_flows against a table: packets of few keys one behind the other, stalls, flows that are
-// learned, advanced and forgotten while other packets of theirs are on the way. Each
-// packet's answer must be that of the table as it is when the packet is in front of the judge.
+// ina_flows against a table: packets of few keys directly after each other, stalls, and flows that
+// are learned, advanced and forgotten while other packets of these flows are on the way. Each
+// packet's answer must be that of the table at the time when the packet is in front of the judge.
 
 #include "bench.hpp"
 #include "Vina_flows.h"
@@ -74,7 +74,8 @@ class Flows
 	Flow flows[JOBS];
 	Packet before, at_judge; // in stage 1, in stage 2
 	bool decided = true;
-	unsigned settling = 0; // clocks that the pipeline still stands for a flow that is learned
+	unsigned settling = 0; // clocks for which the pipeline still stands after a flow was
+	                       // learned
 	uint64_t ending = 0;
 	unsigned learned_job = 0;
 
@@ -107,7 +108,7 @@ class Flows
 				settling = 2;
 			}
 		} else if (dut->en && job >= 0) {
-			/* Nothing comes right behind what is taken (ina_parse). */
+			/* No packet follows directly after one that is taken (ina_parse). */
 			dut->advance = !before.there && flows[job].next_psn == at_judge.psn &&
 			               random.chance(80);
 		}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ina_history: what was last written at a place is read there, one clock after the read; and so is
-// the length of the sum whose last beat was last written into a slot.
+// ina_history: a read returns, one clock later, the beat that was last written at that place. The
+// same holds for the length of the sum whose last beat was last written into a slot.
 
 #include "bench.hpp"
 #include "Vina_history.h"
@@ -13,7 +13,7 @@ namespace
 
 constexpr unsigned PACKETS = INA_MEMORY, BEATS = INA_MTU / 64;
 
-/// Few enough to be met again, and the first and the last of all.
+/// The places are few, so that they are used again, and include the first and the last place.
 unsigned random_place(bench::Random &random)
 {
 	const unsigned packet = random.chance(50)

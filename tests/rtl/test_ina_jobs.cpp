@@ -2,7 +2,7 @@
 //
 // ina_jobs against the rules of docs/protocol.md (A connection's life, Refusal, Broken jobs, JOIN
 // and LEAVE of several switches), alone and with uplinks, with requests, breaks, LEAVEs and packets
-// of several ports in the same clock, and pulses of `age`.
+// of several ports in the same clock, and with pulses of `age`.
 
 #include "bench.hpp"
 #include "Vina_jobs.h"
@@ -14,21 +14,23 @@ namespace
 
 constexpr unsigned PORTS = 4, JOBS = INA_JOB_COUNT;
 constexpr unsigned JOB_W = JOBS > 32 ? 6 : JOBS > 2 ? 2 : 1;
-constexpr unsigned COUNT_W = 32 - static_cast<unsigned>(__builtin_clz(JOBS)); // to count to JOBS
-constexpr unsigned ANSWER_CLOCKS = 5 * PORTS + 1; // at most, whatever others ask
+constexpr unsigned COUNT_W =
+        32 - static_cast<unsigned>(__builtin_clz(JOBS)); // bits to count up to JOBS
+constexpr unsigned ANSWER_CLOCKS = 5 * PORTS + 1; // the limit, whatever the other ports ask for
 
 struct Job {
 	bool valid = false, broken = false, freed = false, expired = false;
-	bool heard = false, silent = false; // silent: nothing was heard until the pulse just now
+	bool heard = false, silent = false; // silent: no packet came until the latest pulse
 	uint64_t id = 0;
 	uint16_t tag = 0;    // of the JOIN that opened it
 	unsigned opener = 0; // its port
 	unsigned ranks = 0, children = 0, mask = 0, left = 0, gone = 0;
 	unsigned border = 0, down = 0;     // ports, one or none
-	bool begun = false;                // its JOIN has gone up
-	bool over = false, ticked = false; // left, but kept for a quiet time; a tick of it is past
-	bool closed = false;               // all have left, since this clock
-	unsigned before = 0;               // jobs that there were when it was opened
+	bool begun = false;                // its JOIN has left through the uplink
+	bool over = false, ticked = false; // ended, but kept for a quiet time; one tick of it has
+	                                   // passed
+	bool closed = false;               // all ranks have left, since this clock
+	unsigned before = 0;               // number of jobs when it was opened
 
 	bool complete() const
 	{
@@ -36,18 +38,18 @@ struct Job {
 	}
 };
 
-/// Where the switch stands.
+/// The place of the switch.
 struct Place {
 	unsigned level = 1, uplinks = 0;
-	unsigned quota = 0, vlan_quota = 0; // as the inputs
+	unsigned quota = 0, vlan_quota = 0; // quotas as the inputs have them
 
-	/// Jobs that a port may have opened and that lack a rank.
+	/// How many jobs that lack a rank a port may have opened.
 	unsigned share() const
 	{
 		return quota > 0 && quota < JOBS ? quota : std::max(JOBS - 1, 1u);
 	}
 
-	/// Contexts that the jobs of one VLAN may have.
+	/// How many contexts the jobs of one VLAN may have.
 	unsigned vlan_share() const
 	{
 		return vlan_quota > 0 ? vlan_quota : JOBS;
@@ -67,9 +69,9 @@ struct Request {
 	uint32_t place = 0;
 	uint32_t window = 0;
 	unsigned clocks = 0;
-	unsigned others = 0; // that were answered meanwhile
+	unsigned others = 0; // requests of others that were answered since
 
-	/// Without a place all ranks are children.
+	/// Without a place, all ranks are children.
 	unsigned children(const Place &at) const
 	{
 		return place ? place >> 8 * (at.level - 1) & 0xFF : ranks;
@@ -80,19 +82,19 @@ struct Request {
 	}
 };
 
-// FULL: refused, and wants a context.
+// FULL: refused, and the JOIN wants a context.
 constexpr int REFUSED = -1, NONE = -2, NEW = -3, HELD = -4, FULL = -5;
 
-constexpr unsigned DECIDING_CLOCKS = 4; // of an answer
+constexpr unsigned DECIDING_CLOCKS = 4; // for an answer
 constexpr unsigned LOOK_CLOCKS = 3;     // from the look into the memory to the answer
 
-/// What ina_memory was asked for, if it was.
+/// The request to ina_memory, if there was one.
 struct Look {
 	bool active = false;
 	uint32_t asked = 0;
 };
 
-/// All that decides on a request, in one clock.
+/// The state that decides on a request, in one clock.
 struct State {
 	Job jobs[JOBS];
 	bool quiet[JOBS] = {};
@@ -139,7 +141,7 @@ class Jobs
 		dut->age = dut->tick = 0;
 		dut->ask_valid = dut->break_valid = dut->leave_valid = dut->hit_valid = 0;
 		dut->done_valid = 0;
-		dut->contest_breaks = dut->contest_leaves = 0; // ina_jobs' proof has them
+		dut->contest_breaks = dut->contest_leaves = 0; // the proof of ina_jobs covers them
 		for (unsigned j = 0; j < JOBS; j++)
 			set_bit(dut->mismatch, j, false);
 		dut.reset();
@@ -150,7 +152,7 @@ class Jobs
 		Job next[JOBS];
 		int answer = NONE, port = -1;
 
-		for (Job &job : jobs) // only what is complete goes up
+		for (Job &job : jobs) // only the JOINs of a complete job go up
 			job.begun |= job.complete() && random.chance(10);
 		drive_memory();
 		std::copy(jobs, jobs + JOBS, next);
@@ -196,13 +198,13 @@ class Jobs
 	unsigned granted = 0, refused = 0, held = 0, freed = 0, broken = 0, expired = 0,
 	         expected_expired = 0, downs = 0, downs_held = 0, borders = 0, overs = 0,
 	         most_asked = 0, wanted = 0, vlan_wanted = 0, spared = 0, stuck_clocks = 0,
-	         too_many = 0; // asked for by a port that has its quota
+	         too_many = 0; // asked for by a port that is at its quota
 
       private:
 	bench::Random &random;
 	const Place at;
 	bench::Dut<Vina_jobs> dut;
-	State now, past[DECIDING_CLOCKS]; // past: the last ones, with this clock's
+	State now, past[DECIDING_CLOCKS]; // the last states, including this clock's
 	Job (&jobs)[JOBS] = now.jobs;
 	bool (&quiet)[JOBS] = now.quiet;
 	bool (&keeps)[JOBS] = now.held;
@@ -211,17 +213,18 @@ class Jobs
 	Request requests[PORTS];
 	bool breaking[JOBS], waiting[JOBS], hit[JOBS];
 	uint64_t stuck = 0;     // contexts that do not become quiet
-	bool calm = false;      // no job breaks by itself
+	bool calm = false;      // no job breaks without a cause from outside
 	unsigned asking = ~0u;  // ports
-	uint64_t wanted_by = 0; // the job that was the last to ask for a context
+	uint64_t wanted_by = 0; // the job that last asked for a context
 	unsigned leaving[JOBS] = {}, going[JOBS] = {}, ready[JOBS] = {},
 	         answers[JOBS] = {};       // ports
 	int joined = -1;                   // the job of this clock's grant
-	bool overdue[JOBS] = {};           // expired or freed at a pulse, and not given out since
+	bool overdue[JOBS] = {};           // expired or freed at a pulse, and not given to a job
+	                                   // since
 	bool aged = false;                 // the pulse was in the clock before
 	uint64_t lapsed_at[JOBS + 2] = {}; // clocks, by job id; 0: never
 
-	/// It lacks a rank and its time is up: it is forgotten, with all that waits.
+	/// The job lacks a rank and its time is up: it is forgotten, with all packets that wait.
 	static bool lapses(const Job &job)
 	{
 		return job.valid && job.silent && !job.complete() && !job.broken && !job.over;
@@ -243,13 +246,13 @@ class Jobs
 			}
 			job.expired = breaking[j] = true;
 		}
-		/* Of a job that lacks a rank only its JOINs count: attach(). */
+		/* For a job that lacks a rank only its JOINs count: attach(). */
 		job.heard |= (hit[j] && job.complete()) || joined == static_cast<int>(j);
 		job.silent = dut->age && !job.heard;
 		job.heard &= !dut->age;
 		if (breaking[j])
 			job.broken |= job.valid;
-		/* What has left by its queue waits for what waits there. */
+		/* A flow that has left waits for its packets that are still in the queue. */
 		job.left |= leaving[j] | (quiet[j] ? job.gone & ~ready[j] : 0);
 		job.gone |= going[j];
 		if (!job.valid || !(job.left == job.mask || drained || job.over))
@@ -271,8 +274,9 @@ class Jobs
 	}
 
 	/**
-	 * Each answer has had one look, for what its JOIN asks for; where a child may be a switch,
-	 * for twice as much, but no more than the lane can say.
+	 * Each answer has looked into the memory once, for the size that its JOIN asks for. If a
+	 * child may be a switch, it looks for twice that size, up to the largest that the lane can
+	 * express.
 	 */
 	void check_look(int port)
 	{
@@ -292,7 +296,8 @@ class Jobs
 		most_asked += at.level > 1 && window > uint64_t{1} << 30;
 	}
 
-	/// Ports at which something waits of what is overdue; and what is overdue then.
+	/// Finds the ports at which packets of an overdue context wait, and the contexts that are
+	/// overdue then.
 	unsigned find_stuck()
 	{
 		unsigned ports = 0;
@@ -307,7 +312,7 @@ class Jobs
 		return ports & ((1u << PORTS) - 1);
 	}
 
-	/// What was taken is held until the context is idle, and some time longer.
+	/// Memory that was taken is held until the context is idle, and for some time longer.
 	void drive_memory()
 	{
 		if (taker >= 0)
@@ -353,7 +358,8 @@ class Jobs
 		if (random.below(1000) == 0)
 			calm = random.chance(30);
 		for (unsigned j = 0; j < JOBS; j++) {
-			// What is free and quiet stays so, but in the clock of freeing.
+			// A context that is free and quiet stays so, except in the clock in which
+			// it is freed.
 			quiet[j] = past[DECIDING_CLOCKS - 1].is_idle(j) ||
 			           (random.chance(50) && !(stuck >> j & 1));
 			waiting[j] = hit[j] = false;
@@ -398,7 +404,7 @@ class Jobs
 		dut->leave_valid = static_cast<uint8_t>(leaves);
 		dut->hit_valid = static_cast<uint8_t>(hits);
 		std::memcpy(&dut->hit_job, &hit_jobs, sizeof(dut->hit_job));
-		/* Of both paths: two jobs at once, or one. */
+		/* From both paths: for two jobs in the same clock, or for one. */
 		const bool differs = !calm && random.chance(2);
 		const uint64_t odd[] = {random.below(JOBS), random.below(JOBS)};
 		for (unsigned j = 0; j < JOBS; j++) {
@@ -429,7 +435,7 @@ class Jobs
 		       (!request.is_border(at) || at.uplinks);
 	}
 
-	/// What there is for a request in this state.
+	/// The right answer to a request in this state.
 	int admit(const State &state, const Request &request, unsigned port) const
 	{
 		if (at.uplinks >> port & 1)
@@ -452,7 +458,7 @@ class Jobs
 		return has_share(state, port) ? HELD : NEW;
 	}
 
-	/// Has the port opened as many jobs that lack a rank as it may?
+	/// May the port open one more job that lacks a rank?
 	bool has_share(const State &state, unsigned port) const
 	{
 		return static_cast<unsigned>(
@@ -499,7 +505,7 @@ class Jobs
 		return wants;
 	}
 
-	/// It must come again until the job's own JOIN has gone up.
+	/// A JOIN from above must come again until the job's own JOIN has gone up.
 	static int admit_down(const State &state, const Request &request)
 	{
 		for (unsigned j = 0; j < JOBS; j++) {
@@ -514,7 +520,7 @@ class Jobs
 		return REFUSED;
 	}
 
-	/// Negated, but for some.
+	/// Negated, with a few exceptions.
 	uint32_t random_window()
 	{
 		if (random.chance(10))
@@ -531,13 +537,13 @@ class Jobs
 		                             random.below(3));
 	}
 
-	/// Often the same, else no job would be complete.
+	/// Often the same count, because otherwise no job would be complete.
 	uint16_t random_ranks()
 	{
 		return static_cast<uint16_t>(random.chance(50) ? 4 : random.below(6));
 	}
 
-	/// Of four ports: any number of children, turned round here or further up, or nowhere.
+	/// At four ports: any number of children, with the turn here, further up, or nowhere.
 	uint32_t random_place()
 	{
 		if (random.chance(50))
@@ -557,8 +563,8 @@ class Jobs
 		return room;
 	}
 
-	/// A grant is right in the clock before the answer, a refusal in one of those in which it
-	/// was decided.
+	/// A grant must be right in the clock before the answer, a refusal in one of the clocks in
+	/// which it was decided.
 	int check_answer(const Request &request, unsigned port)
 	{
 		const unsigned job = dut->answer_job;
@@ -567,7 +573,7 @@ class Jobs
 		     no_share = false, fits = false, always_asks = true, always_lacks = true,
 		     full_share = false;
 
-		// What is free, and what its port holds, may be of different clocks.
+		// The free contexts and those that the port holds may be from different clocks.
 		for (const State &state : past) {
 			const bool now_full = admit(state, request, port) == FULL;
 			const bool now_wants = now_full && !has_share(state, port);
@@ -595,7 +601,7 @@ class Jobs
 		CHECK(!dut->lacked || (no_room && no_share), "a context is lacked without a cause");
 		CHECK(!context_wanted() || (full && no_share && fits && request.id != wanted_by),
 		      "contexts are wanted without a cause");
-		// Whenever it was decided, there were contexts to ask for.
+		// In each clock in which it may have been decided, there were contexts to ask for.
 		CHECK(dut->lacked || !always_lacks, "that a context is lacked is not said");
 		CHECK(context_wanted() || !always_asks || request.id == wanted_by,
 		      "that a context is wanted is not said");
@@ -712,7 +718,7 @@ void run(bench::Random &random, const Place &place)
 	      "a VLAN wanted a context %u times", jobs.vlan_wanted);
 	CHECK(place.level < 2 || jobs.most_asked > 100, "%u asked for the most", jobs.most_asked);
 	CHECK(!place.has_others() || jobs.overs > 300, "%u over", jobs.overs);
-	// Of so many jobs hardly one is asked for from above.
+	// With this number of jobs, hardly one gets a JOIN from above.
 	CHECK(!place.uplinks ||
 	              (jobs.borders > 100 && (jobs.downs > 0 || JOBS > 4) && jobs.downs_held > 100),
 	      "%u borders, %u down flows, %u of them held before", jobs.borders, jobs.downs,

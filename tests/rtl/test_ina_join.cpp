@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ina_join: a beat of every port each clock, in order and without a gap; packets that are not
-// alike never reach the tree, and neither do those behind them that were chosen before the break,
-// before the job's end or before either was known on the other path. What is raw always does.
+// ina_join: it reads a beat of every port in each clock, in order and without a gap. Packets that
+// are not alike never reach the tree. Nor do packets after them that were chosen before the break,
+// before the job's end, or before either was known on the other path. Raw packets always reach it.
 
 #include "paths.hpp"
 #include "Vina_join.h"
@@ -16,13 +16,13 @@ using paths::JOBS, paths::PORTS;
 
 constexpr unsigned ROUNDS = 20, PACKETS = 80;
 
-/// One chosen packet, as each port has it.
+/// One chosen packet, as each port holds it.
 struct Packet {
 	bool raw, part;
 	unsigned job, slot, from, mask;
 	paths::Message message;
-	bool refused, differs;              // differs: its job breaks by it
-	bool ends_elsewhere, breaks_before; // its job, in the clocks before it begins
+	bool refused, differs;              // differs: the packet breaks its job
+	bool ends_elsewhere, breaks_before; // its job ends or breaks in the clocks before it begins
 	bench::Bytes payload[PORTS];        // in whole beats
 	paths::Header header[PORTS];
 
@@ -64,7 +64,7 @@ class Join
 		}
 	}
 
-	/// All jobs end, and others have their contexts.
+	/// All jobs end, and other jobs take their contexts.
 	void begin_anew()
 	{
 		dut->job_valid = dut->job_broken = dut->others_over = 0;
@@ -84,15 +84,16 @@ class Join
 	bench::Random &random;
 	bench::Dut<Vina_join> dut;
 	std::deque<Packet> all;
-	std::deque<const Packet *> waiting;   // to be offered
+	std::deque<const Packet *> waiting;   // packets to offer
 	std::deque<const Packet *> reading;   // taken, and not yet read to their end
-	std::deque<const Packet *> to_settle; // that have not begun
-	std::deque<Beat> beats;               // that must reach the tree
+	std::deque<const Packet *> to_settle; // packets that have not begun
+	std::deque<Beat> beats;               // beats that must reach the tree
 	const Packet *settled = nullptr;      // in the clock before
 	bool in_message[JOBS] = {};
-	bool over[JOBS] = {};             // no sum may follow
-	unsigned broken = 0, closing = 0; // jobs that must be so, of those that have begun
-	bool ended = false;               // a packet has, in the clock before
+	bool over[JOBS] = {};             // no sum of the job may follow
+	unsigned broken = 0, closing = 0; // jobs that must be broken or closing, of those that have
+	                                  // begun
+	bool ended = false;               // a packet ended in the clock before
 
 	void make()
 	{
@@ -105,7 +106,7 @@ class Join
 		                         : 1 + static_cast<unsigned>(random.below(15));
 		packet.part = !packet.raw && random.chance(50);
 		packet.mask = packet.part ? paths::first(packet.from) : packet.from; // the border
-		/* Alike on all ports, but the message has not begun, or not ended. */
+		/* Equal on all ports, but the message has not begun, or has not ended. */
 		const bool misplaced = !packet.raw && !over[packet.job] && random.chance(2);
 		const bool starts =
 		        packet.raw ? random.chance(50) : !in_message[packet.job] != misplaced;
@@ -208,7 +209,7 @@ class Join
 		}
 	}
 
-	/// The RAMs: what was asked for in the last clock.
+	/// The RAMs: they give the data that was requested in the last clock.
 	void answer_reads(unsigned header_read, unsigned beat_read, unsigned beat)
 	{
 		const Packet &packet = *reading.front();
@@ -227,8 +228,8 @@ class Join
 			reading.pop_front();
 	}
 
-	/// What is told of the next packet's job counts for it from the clock on in which the one
-	/// before it begins.
+	/// A report on the next packet's job counts for that packet from the clock on in which the
+	/// packet before it begins.
 	void tell_of_job()
 	{
 		const Packet *next = to_settle.empty() ? nullptr : to_settle.front();
@@ -240,8 +241,7 @@ class Join
 		dut.settle();
 	}
 
-	/// A packet's verdict comes with its first beat; what its job learns from it, a clock
-	/// later.
+	/// A packet's verdict comes with its first beat. The report on its job comes a clock later.
 	void check_verdict()
 	{
 		const bool undone = settled && !settled->raw && settled->refused;

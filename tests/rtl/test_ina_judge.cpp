@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ina_judge against the table of PSNs in docs/protocol.md: every distance round the PSN that is
-// expected, with every state of the queue and the job, gets the row's verdict. Rows are restated
-// here from the table.
+// ina_judge against the table of PSNs in docs/protocol.md: every distance from the next PSN, with
+// every state of the queue and the job, gets the verdict of its row. This file restates the rows
+// from the table.
 
 #include "bench.hpp"
 #include "Vina_judge.h"
@@ -29,10 +29,10 @@ class Judge
 	bench::Dut<Vina_judge> dut;
 	Queue queue[JOBS];
 
-	/// Without quiet time, if not told otherwise.
+	/// Without a quiet time by default.
 	explicit Judge(bool has_quiet_time = false)
 	{
-		dut->contest_valid = 0; // ina_judge's proof has it
+		dut->contest_valid = 0; // the proof of ina_judge covers it
 		dut->tick = dut->patience = !has_quiet_time;
 		dut->s_job_id = dut->next_job_id = JOB_ID;
 		dut->s_valid = 0;
@@ -50,8 +50,8 @@ class Judge
 		dut.reset();
 	}
 
-	/// One packet of one beat is in front of the judge. Its header came two clocks before, its
-	/// payload one.
+	/// Puts one packet of one beat in front of the judge. Its header came two clocks before,
+	/// its payload one clock before.
 	void show(uint32_t flow, uint32_t psn, uint32_t lane_0, unsigned quads, uint8_t opcode = 4,
 	          bool ok = true, bool candidate = true, bool roce = true, bool ack = false)
 	{
@@ -84,7 +84,8 @@ class Judge
 		set_queue(queue[dut->watch_job]);
 		dut.settle();
 	}
-	/// The verdict on what is shown comes out. A JOIN that asks for nothing stops for a clock.
+	/// Lets the judge decide on the packet that is shown. A JOIN that asks for nothing stops
+	/// for a clock.
 	void judge()
 	{
 		if (!dut->en) {
@@ -96,7 +97,7 @@ class Judge
 		dut.settle();
 		CHECK(dut->token_valid, "no token");
 	}
-	/// One clock's packets: a data packet of one beat comes, others move on.
+	/// The packets of one clock: a data packet of one beat comes, and the others move on.
 	void offer(bool early, uint32_t flow, uint32_t psn, bool next, bool now)
 	{
 		bench::Packet packet;
@@ -112,7 +113,7 @@ class Judge
 		dut->s_first = dut->s_last = dut->s_candidate = dut->s_roce_data = dut->s_ok = 1;
 		dut.settle();
 	}
-	/// It is over: nothing comes any more.
+	/// Ends the packet: nothing else comes.
 	void next()
 	{
 		dut.tick();
@@ -121,13 +122,13 @@ class Judge
 		              dut->events == 0,
 		      "a second verdict");
 	}
-	/// A JOIN that is granted context `job`.
+	/// Shows a JOIN that is granted context `job`.
 	void learn(uint32_t flow, uint32_t psn, unsigned job)
 	{
 		show(flow, psn, JOIN_LANE, 3);
 		grant(job);
 	}
-	/// The JOIN that is shown.
+	/// Grants the JOIN that is shown.
 	void grant(unsigned job)
 	{
 		CHECK(dut->ask_valid && !dut->en && !dut->token_valid, "a JOIN does not wait");
@@ -188,14 +189,14 @@ bool is_far(int distance, int window)
 	return distance >= window || distance < -2 * window - 1;
 }
 
-/// Of a flow at a switch among several.
+/// The role of a flow at a switch among several.
 struct Role {
 	unsigned window = SLOTS;
 	bool probes = false; // other switches' probes can come
 	bool border = false;
 	bool early = false;      // a down flow whose next part has not gone up
-	bool over = false;       // all have left its broken job
-	bool unanswered = false; // a border, and the sum of the JOINs has not come down
+	bool over = false;       // all ranks have left its broken job
+	bool unanswered = false; // a border, and the sum of the JOINs has not come down yet
 };
 
 bool is_other_probe(int distance, const Role &role)
@@ -225,7 +226,7 @@ Verdict verdict_by_table(int distance, const Queue &queue, bool broken, const Ro
 		return PROBE;
 	if (age <= queue.fill)
 		return DROP;
-	if (age - queue.fill <= queue.raw) // went raw
+	if (age - queue.fill <= queue.raw) // was sent raw
 		return PASS;
 	if (age - queue.fill - queue.raw <= std::min(queue.sums, role.window))
 		return RESEND;
@@ -237,7 +238,7 @@ bool went_raw(int distance, const Queue &queue)
 	return static_cast<unsigned>(-distance) <= queue.fill + queue.raw;
 }
 
-/// What comes out of the judge in this clock.
+/// The judge's output in this clock.
 Verdict verdict_out(Judge &judge)
 {
 	CHECK(judge.dut->token_valid, "no token");
@@ -256,7 +257,7 @@ Verdict verdict_out(Judge &judge)
 	return DROP;
 }
 
-/// The verdict on what is shown.
+/// The verdict on the packet that is shown.
 Verdict verdict_of(Judge &judge)
 {
 	judge.judge();
@@ -273,11 +274,11 @@ void test_table(bench::Random &random)
 	unsigned asked = 0;
 
 	judge.learn(flow, next_psn++, job);
-	judge.dut->patience = 0; // it is never silent
+	judge.dut->patience = 0; // so that no flow is ever silent
 	for (unsigned i = 0; i < 200000; i++) {
 		Queue &queue = judge.queue[job];
 		const bool broken = random.chance(30);
-		/* A ring of the largest size, or smaller. */
+		/* A ring of the largest size or a smaller one. */
 		const unsigned window = SLOTS >> random.below(4);
 		int distance = static_cast<int>(random.below(400)) - 260;
 
@@ -331,7 +332,7 @@ void test_table(bench::Random &random)
 		      "events %x", judge.dut->events);
 		CHECK(got == want, "distance %d, fill %u, sums %u, raw %u, broken %d: %d, not %d",
 		      distance, queue.fill, queue.sums, queue.raw, broken, got, want);
-		/* What a border sends before the sum of its JOIN is here breaks its job. */
+		/* A border's packet that comes before the sum of its JOIN breaks its job. */
 		CHECK(got != TAKE || judge.dut->break_valid ==
 		                             (border && (role.unanswered || !queue.sums)),
 		      "a border's: %u", judge.dut->break_valid);
@@ -370,7 +371,7 @@ void test_table(bench::Random &random)
 	CHECK(asked > 100, "%u that were lost asked for an ACK", asked);
 }
 
-/// A JOIN that asks for an ACK, of another flow, does not end this one's recovery.
+/// A JOIN of another flow that asks for an ACK does not end this flow's recovery.
 void test_join_beside_a_gap()
 {
 	Judge judge;
@@ -387,8 +388,8 @@ void test_join_beside_a_gap()
 	      "what was lost does not ask for an ACK behind another flow's JOIN");
 }
 
-/// A JOIN that must come again is dropped, and counted by its port: one from above waits for what
-/// goes up, another for its share.
+/// A JOIN that must come again is dropped and counted at its port: one from above waits for its
+/// job's part, and one from below waits for its port's quota.
 void test_held()
 {
 	Judge judge;
@@ -416,7 +417,7 @@ void test_held()
 void show_suspect(Judge &judge, unsigned kind, uint32_t next_psn)
 {
 	judge.dut->next_job_id = JOB_ID;
-	if (kind % 4 == 0) { // a request that is none of aggregation, at any distance
+	if (kind % 4 == 0) { // a request that cannot be a contribution, at any distance
 		judge.show(7, next_psn + kind % 7 - 3, 0, 0, 0x0A, true, false);
 	} else if (kind % 4 == 1) {
 		judge.show(7, next_psn + (kind % 2 ? SLOTS : -2 * SLOTS - 2), DATA_LANE, 4);
@@ -429,7 +430,7 @@ void show_suspect(Judge &judge, unsigned kind, uint32_t next_psn)
 	}
 }
 
-/// Only the fourth suspect in a row puts the flow out: any packet of its own begins anew.
+/// Only the fourth suspect in a row evicts the flow: any packet of the flow starts the count again.
 void test_suspects()
 {
 	Judge judge;
@@ -461,8 +462,8 @@ void test_suspects()
 	CHECK(verdict_of(judge) == TAKE && judge.dut->hit_job == 1, "a new flow is not judged");
 }
 
-/// Suspects of one beat, a clock after each other: the fourth one puts the flow out, and what comes
-/// right behind it is of no flow.
+/// Suspects of one beat, one a clock: the fourth one evicts the flow, and the packet directly after
+/// it has no flow.
 void test_suspects_together()
 {
 	constexpr unsigned COUNT = 6;
@@ -495,7 +496,7 @@ void test_suspects_together()
 			dut.tick();
 			if (clock < 2 || clock >= COUNT + 2)
 				continue;
-			const unsigned number = before + clock - 2; // of the suspects
+			const unsigned number = before + clock - 2; // number of the suspect
 			CHECK(dut->token_valid && dut->break_valid == (number == 3) &&
 			              dut->leave_valid == (number == 3) &&
 			              dut->token_pass == (number > 3),
@@ -505,7 +506,7 @@ void test_suspects_together()
 	}
 }
 
-/// What does not start a message has no job id; and two flows have one each.
+/// Only the first packet of a message has a job id, and each of two flows has its own.
 void test_job_ids()
 {
 	Judge judge;
@@ -526,7 +527,8 @@ void test_job_ids()
 	CHECK(verdict_of(judge) == DROP, "a damaged one is no suspect");
 }
 
-/// Another switch's probe has zeros for a job id, and passes; a JOIN there is none.
+/// Another switch's probe has zeros in place of a job id, and passes. A JOIN is never taken for a
+/// probe.
 void test_other_probes()
 {
 	Judge judge;
@@ -544,7 +546,7 @@ void test_other_probes()
 	CHECK(verdict_of(judge) == SUSPECT, "a JOIN where probes are");
 }
 
-/// A flow that was heard of in this period between two ends of patience, or in the one before,
+/// A flow that sent a packet in this period between two ends of patience, or in the period before,
 /// stays.
 void test_silence()
 {
@@ -578,8 +580,8 @@ void test_silence()
 	CHECK(verdict_of(judge) == OUT, "a silent flow is not put out");
 }
 
-/// After a reset SENDs are dropped until the second tick, whether their flow is known or
-/// not, and a JOIN asks for nothing.
+/// After a reset, SENDs are dropped until the second tick, whether their flow is known or not. A
+/// JOIN asks for nothing.
 void test_quiet_time()
 {
 	Judge judge(true);
@@ -612,7 +614,7 @@ void test_quiet_time()
 	judge.grant(0);
 }
 
-/// What the format forbids, in a packet of the flow's own, breaks its job at once.
+/// A packet of the flow that the format forbids breaks its job immediately.
 void test_ill_formed()
 {
 	Judge judge;
@@ -630,8 +632,8 @@ void test_ill_formed()
 	CHECK(verdict_of(judge) == PASS, "a wrong iCRC of a stranger");
 }
 
-/// A flow is known by its form, VLAN id, addresses, UDP source port and QPN, each bit of them, and
-/// by nothing else.
+/// A flow's key is its form, VLAN id, addresses, UDP source port and QPN. Each bit of them counts,
+/// and nothing else.
 void test_key()
 {
 	for (const bench::Form &form : bench::FORMS) {
@@ -666,7 +668,7 @@ void test_key()
 	}
 }
 
-/// A packet whose VLAN id is 0, and whose IPv6 addresses end as IPv4's, with zeros before them.
+/// A packet with VLAN id 0, whose IPv6 addresses are zeros and then an IPv4 address.
 bench::Bytes frame_in(const bench::Form &form, uint32_t psn)
 {
 	bench::Packet packet;
@@ -701,9 +703,9 @@ void test_form_is_in_the_key()
 	}
 }
 
-/// Packets of one beat as close to each other as ina_parse gives them, with a clock between, of two
-/// flows. The queue is one clock behind with what it takes over (its state of the clock before, and
-/// that clock's commit), and the verdicts are still those of packets that come one by one.
+/// Packets of one beat of two flows, as close to each other as ina_parse gives them, with a clock
+/// between. The queue shows packets that it takes one clock late (it has its state of the clock
+/// before, and that clock's commit). The verdicts are still those of packets that come one by one.
 void test_back_to_back(bench::Random &random)
 {
 	constexpr uint32_t FLOWS[] = {0x111, 0x222};
@@ -713,7 +715,7 @@ void test_back_to_back(bench::Random &random)
 		uint32_t psn = 0;
 	};
 	Judge judge;
-	Queue model[2]; // after all verdicts so far; the JOINs have gone out
+	Queue model[2]; // after all verdicts until now; the JOINs have been sent
 	uint32_t next_psn[2] = {0xFFFFF0, 0x10};
 	unsigned takes = 0, answers = 0, full = 0;
 	Sent stage[4]; // early, next, at the judge, decided
@@ -749,7 +751,8 @@ void test_back_to_back(bench::Random &random)
 			full += want == DROP && distance == 0;
 		}
 		judge.dut.settle();
-		/* What the queue shows from the next clock on: with this clock's commit. */
+		/* The state that the queue shows from the next clock on, including this clock's
+		 * commit. */
 		for (unsigned job = 0; job < 2; job++) {
 			Queue &queue = model[job];
 			const bool taken_now =

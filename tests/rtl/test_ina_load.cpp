@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ina_top under load: all ports at once, hosts that keep to the protocol, a network that loses,
-// doubles, delays, reorders and corrupts frames on both sides of the aggregator. Every receiver is
-// an RC responder, and whatever it puts together must be exactly the sum, or say that it is not.
-// Then the throughput and the latency without faults, which must keep to their targets, and the
-// speed of what passes.
+// ina_top under load: all ports send at the same time, the hosts follow the protocol, and the
+// network loses, doubles, delays, reorders and corrupts frames on both sides of the aggregator.
+// Every receiver is an RC responder. Each message that it assembles must be exactly the sum, or say
+// that it is not. Then the bench measures the throughput, the latency and the speed of passing
+// frames without faults, and compares them with their targets.
 
 #include "measure.hpp"
 
@@ -21,15 +21,16 @@ namespace
 constexpr unsigned PORTS = INA_PORT_COUNT;
 constexpr unsigned WINDOW = INA_SLOT_COUNT;
 constexpr unsigned SLOTS_BUILT = 128; // ina_top's default
-// As rdma_rxe has it; and two windows, for what is older is of another connection
+// The limit of rdma_rxe, and at most two windows: an older packet belongs to another connection
 // (docs/protocol.md).
 constexpr unsigned UNACKED_MAX = WINDOW < 64 ? 2 * WINDOW : 128;
 constexpr uint64_t TIMER_CLOCKS = 6000;
-// Longer than hosts are silent: late packets, however old, put no living flow out. But a flow of a
-// broken job, whose host is ahead of it, must end.
+// Longer than hosts are silent, so late packets never evict a living flow, however old they are.
+// But a flow of a broken job whose host is ahead of it must end.
 constexpr uint64_t PATIENCE_CLOCKS = 4 * TIMER_CLOCKS;
 
-// Clock counts, so the same on every machine. scripts/bench-rtl.py has the same targets.
+// These are counts of clocks, so they are the same on every machine. scripts/bench-rtl.py has the
+// same targets.
 constexpr double BEATS_PER_CLOCK_LEAST = 0.98;
 constexpr uint64_t LATENCY_CLOCKS_MOST = 40;
 
@@ -45,10 +46,10 @@ struct Faults {
 struct Connection {
 	size_t cursor = 0;     // next packet to send
 	size_t delivered = 0;  // packets that the receiver has accepted
-	bool nak_sent = false; // one NAK a gap
+	bool nak_sent = false; // one NAK for each gap
 	uint64_t last_progress = 0;
 	bool went_raw = false;      // a packet was accepted with its own payload
-	bool message_is_sum = true; // all packets of the message so far were
+	bool message_is_sum = true; // all packets of the message until now were sums
 };
 
 using Run = traffic::Running<Connection>;
@@ -61,7 +62,7 @@ class Network
 	{
 	}
 
-	/// Runs `jobs` jobs, `at_once` of them at a time, to their end.
+	/// Runs `jobs` jobs to their end, `at_once` of them at a time.
 	void run(unsigned jobs, unsigned at_once, const traffic::Shape &shape, bool all_ports)
 	{
 		unsigned started = 0;
@@ -156,14 +157,16 @@ class Network
 		}
 	}
 
-	/// A frame on its way. A JOIN is not delayed: its copy might come after the LEAVE.
+	/// Sends a frame on its way. A JOIN is not delayed, because its copy might come after the
+	/// LEAVE.
 	template <class Way> void travel(Way &way, unsigned port, Bytes frame)
 	{
 		if (random.chance(faults.lose))
 			return;
-		/* From behind the DSCP on: what is before that has Ethernet's own check sequence,
-		 * and no iCRC. A JOIN whose VLAN id is damaged would open a flow of another VLAN,
-		 * and a packet without its mark belongs to no flow and would pass unchanged. */
+		/* Corrupts only bytes after the DSCP. The bytes before it are covered by Ethernet's
+		 * own check sequence, not by the iCRC. A JOIN with a damaged VLAN id would open a
+		 * flow of another VLAN, and a packet without its mark belongs to no flow and would
+		 * pass unchanged. */
 		if (random.chance(faults.corrupt)) {
 			const size_t begin = bench::form_of(frame).ip() + 2;
 
@@ -181,7 +184,7 @@ class Network
 		}
 	}
 
-	/// The next packet of one of the port's connections, if any may send.
+	/// Sends the next packet of one of the port's connections, if any may send.
 	void send_from(unsigned port)
 	{
 		const size_t offset = runs.empty() ? 0 : random.below(runs.size());
@@ -201,8 +204,8 @@ class Network
 		}
 	}
 
-	/// The host's window: packet p needs the sum of p - WINDOW; DATA needs the JOIN's, and
-	/// LEAVE all others'.
+	/// The host's window: packet p needs the sum of p - WINDOW. DATA needs the sum of the
+	/// JOINs, and LEAVE needs all other sums.
 	bool may_send(const Run &run, size_t r) const
 	{
 		const size_t ranks = run.connections.size();
@@ -286,9 +289,10 @@ class Network
 		      "port %u, packet %zu: wrong IP checksum", run.job.ranks[r].port, index);
 		Bytes got(payload, frame.end() - 4);
 
-		// Marks are drawn anew for what comes again, and jobs race for contexts: whether a
-		// message says that it met congestion, or that a context is wanted, and how many
-		// jobs were there before, is for the model to say (test_ina_top).
+		// Some flags depend on chance here: a retransmission has new random ECN marks, and
+		// jobs compete for contexts. So whether a message met congestion, whether a context
+		// is wanted, and how many jobs came before are compared with the model only
+		// (test_ina_top).
 		if (at + size == message.sum.size()) {
 			uint8_t *flags = &got[size - sizeof(ina_wire_trailer) +
 			                      offsetof(ina_wire_trailer, flags)];
@@ -302,7 +306,8 @@ class Network
 
 		CHECK(is_sum || is_raw, "port %u, packet %zu: neither sum nor own payload",
 		      run.job.ranks[r].port, index);
-		/* The last LEAVE ends the job; what is lost of it behind the aggregator comes raw.
+		/* The last LEAVE ends the job. If its sum is lost on the way from the aggregator,
+		 * the retransmission comes raw.
 		 */
 		CHECK(is_sum || run.job.mismatched || index + 1 == run.job.packets(),
 		      "port %u, packet %zu of %zu: not summed", run.job.ranks[r].port, index,
@@ -329,7 +334,7 @@ void test_faults(Random &random)
 		traffic::Shape shape;
 		const unsigned jobs = 2 * INA_JOB_COUNT;
 
-		for (unsigned i = 0; i < 3; i++) // that after the reset is over
+		for (unsigned i = 0; i < 3; i++) // so that the quiet time after the reset ends
 			rtl.tick();
 
 		rtl.gap_percent = static_cast<unsigned>(random.below(40));
@@ -352,7 +357,7 @@ void test_faults(Random &random)
 		      "%llu jobs opened, %llu closed", static_cast<unsigned long long>(opened),
 		      static_cast<unsigned long long>(rtl.counter(JOBS_CLOSED)));
 		shape.mismatch_percent = 5;
-		shape.other_ids = false; // that rank would never end
+		shape.other_ids = false; // else that rank would never end
 		network.run(jobs, INA_JOB_COUNT, shape, true);
 		std::printf("%u ports, lose %u%% repeat %u%% delay %u%% corrupt %u%%: %llu clocks, "
 		            "%llu joined, %llu raw, %llu answered, %llu gaps\n",
@@ -365,8 +370,9 @@ void test_faults(Random &random)
 	}
 }
 
-/// All formats and forms: they are hardware of their own, the formats the tree's, the forms the
-/// ports'. So only the size that is built has each with each; the others each of them once.
+/// All formats and forms, because each is separate hardware: formats are in the tree, forms are in
+/// the ports. Only the size that is built runs each format with each form; the other sizes run each
+/// of them once.
 void test_speed(Random &random)
 {
 	const size_t form_count = std::size(bench::FORMS);
@@ -402,7 +408,7 @@ void test_speed(Random &random)
 	}
 }
 
-/// A leaf: what goes up and what comes down have a beat a clock each, at the same time.
+/// A leaf: parts go up and sums come down at a beat a clock each, at the same time.
 void test_leaf_speed(Random &random)
 {
 	const measure::Format &format = measure::FORMATS[1];
@@ -430,8 +436,8 @@ void test_leaf_speed(Random &random)
 	}
 }
 
-/// Short packets of one job, and of all: from 192 bytes of payload on a beat a clock, from 128
-/// bytes on as many as a link brings (rtl/README.md, ina_top).
+/// Short packets of one job, and of all jobs. From 192 bytes of payload on, the rate is a beat a
+/// clock. From 128 bytes on, it is the rate of a link (rtl/README.md, ina_top).
 void test_short_packets(Random &random)
 {
 	constexpr unsigned FULL_RATE_BYTES = 192, LINK_RATE_BYTES = 128;
@@ -462,7 +468,7 @@ void test_short_packets(Random &random)
 			}
 }
 
-/// What passes does so at a beat a clock on all ports, exactly: frames of every length.
+/// Frames that pass do so at exactly a beat a clock on all ports, whatever their length.
 void test_passing_speed(Random &random)
 {
 	for (size_t beats = 1; beats <= 70; beats++)
@@ -475,7 +481,7 @@ void test_passing_speed(Random &random)
 		}
 }
 
-/// Packet `index` of a job's long message, with numbers that tell it from all others.
+/// Packet `index` of a job's long message, with numbers that distinguish it from all others.
 Bytes numbered_frame(const traffic::Job &job, const traffic::Rank &rank, size_t index)
 {
 	traffic::Rank one = rank;
@@ -499,9 +505,9 @@ Bytes numbered_frame(const traffic::Job &job, const traffic::Rank &rank, size_t 
 	return one.frame(index);
 }
 
-/// Nothing leaves; the oldest sum of the history is asked for, as the last of many retransmissions,
-/// while a full queue waits to be joined. Sums wait for a receiver that is behind, so it is still
-/// there when its turn comes; and in no case may another one be sent under the old PSN.
+/// Nothing leaves. The oldest sum of the history is requested by the last of many retransmissions,
+/// while a full queue waits to be joined. Sums wait for a receiver that is behind, so the oldest
+/// one still exists when its turn comes. In no case may another sum be sent under the old PSN.
 void late_answers(Random &random)
 {
 	constexpr uint64_t PACKET_CLOCKS = 4 * (INA_MTU / 64 + 4);
@@ -554,9 +560,9 @@ void late_answers(Random &random)
 	      static_cast<unsigned long long>(rtl.counter(ANSWERS_DROPPED)));
 }
 
-/// Port 1 takes nothing. A job has ended there whose probes still wait to leave: what is left of it
-/// gets out by turns with them. What port 0 sends goes on all the same, its JOIN too: it gets
-/// another context, or is refused.
+/// Port 1 takes nothing. A job has ended there whose probes still wait to leave; they leave in turn
+/// with the rest of the job. Port 0 still works, also for a JOIN: it gets another context, or is
+/// refused.
 void stuck_output(Random &random)
 {
 	constexpr unsigned PROBES = 100;
@@ -597,9 +603,9 @@ void stuck_output(Random &random)
 	      "port 1 is stuck, and so is port 0: a JOIN gets no answer");
 }
 
-/// Port 1 takes nothing for good, and answers and raw packets of the jobs in all contexts wait for
-/// it. When they have expired, the contexts are free, and what port 1 still takes is whole but for
-/// a frame that was on its way.
+/// Port 1 never takes anything again. Answers and raw packets of the jobs in all contexts wait for
+/// it. When these jobs have expired, the contexts are free. All frames that port 1 takes later are
+/// whole, except one that was on its way.
 void dead_output(Random &random)
 {
 	constexpr unsigned PROBES = 100;
@@ -647,7 +653,7 @@ void dead_output(Random &random)
 	CHECK(next.ranks[1].owns(rtl.out[1].back().frame), "its sum does not leave by port 1");
 }
 
-/// A JOIN of one rank, which is refused.
+/// A JOIN of a job with one rank, which is refused.
 Bytes refused_join(unsigned port, unsigned number)
 {
 	ina_wire_header header = {};
@@ -663,9 +669,9 @@ Bytes refused_join(unsigned port, unsigned number)
 	return bench::make_frame(packet);
 }
 
-/// The clocks until the sums of all packets that a job of ports 0 and 1 may send have left, while
-/// `flooded` other ports bring nothing but JOINs that are refused, as fast as they are taken. And
-/// the clocks that each of these takes.
+/// Two measurements while `flooded` other ports send only JOINs that are refused, as fast as they
+/// are taken. One is the clocks until the sums of all packets that a job of ports 0 and 1 may send
+/// have left. The other is the clocks that each of these JOINs takes.
 struct Flooded {
 	uint64_t job_clocks;
 	double join_clocks;
@@ -674,7 +680,7 @@ struct Flooded {
 Flooded flood(Random &random, const traffic::Job &job, size_t packets, unsigned flooded)
 {
 	constexpr unsigned JOINS = 600;
-	constexpr size_t FROM = JOINS / 3, TO = 2 * FROM; // while all ports are at it
+	constexpr size_t FROM = JOINS / 3, TO = 2 * FROM; // while all ports send them
 	AggregatorRtl rtl(random);
 	uint64_t began = 0, from = 0, to = 0, ended = 0;
 
@@ -707,8 +713,8 @@ Flooded flood(Random &random, const traffic::Job &job, size_t packets, unsigned 
 	return {ended - began, static_cast<double>(to - from) / (TO - FROM)};
 }
 
-/// JOINs that are refused stop the port by which they come, each until its answer. No other port's
-/// sums are a clock later for that, however many ports are full of them (docs/protocol.md, Hostile
+/// A JOIN that is refused stops its port until it is answered. No other port's sums are a clock
+/// later because of that, however many ports are flooded with JOINs (docs/protocol.md, Hostile
 /// tenants).
 void floods_of_joins(Random &random)
 {
@@ -736,7 +742,7 @@ void floods_of_joins(Random &random)
 	}
 }
 
-/// The clocks that each of many TRACEs takes at a port. A full slot is not filled again.
+/// The clocks for each of many TRACEs at a port. A slot that is full is not filled again.
 double trace_clocks(Random &random, bool slots_are_empty)
 {
 	constexpr unsigned TRACES = 300;
@@ -773,7 +779,8 @@ double trace_clocks(Random &random, bool slots_are_empty)
 	return static_cast<double>(to - from) / (TO - FROM);
 }
 
-/// A port that is full of TRACEs takes them as fast as frames of that length that only pass.
+/// A port that is flooded with TRACEs takes them as fast as it takes frames of the same length that
+/// pass unchanged.
 void flood_of_traces(Random &random)
 {
 	const double filled = trace_clocks(random, true), passed = trace_clocks(random, false);
@@ -782,15 +789,15 @@ void flood_of_traces(Random &random)
 	CHECK(filled == passed, "%.2f clocks if its slot is not filled", passed);
 }
 
-/// Several jobs have everything waiting: they must take turns, packet by packet.
+/// Several jobs have all their packets waiting: they must take turns, packet by packet.
 void fairness(Random &random)
 {
 	constexpr unsigned JOBS = INA_JOB_COUNT;
-	constexpr size_t EARLY = 40; // packets at most that were chosen while others still came in
+	constexpr size_t EARLY = 40; // the most packets that are chosen while others still come in
 	constexpr uint64_t FILL_CLOCKS = 2 * JOBS * WINDOW * (INA_MTU / 64 + 2);
 	AggregatorRtl rtl(random);
 	traffic::Shape shape;
-	std::vector<unsigned> order; // of the jobs, as their packets leave port 0
+	std::vector<unsigned> order; // jobs, in the order in which their packets leave port 0
 
 	shape.window = WINDOW;
 	shape.mtu = INA_MTU;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ina_memory against a map of the memory: blocks never overlap, are of the largest size that is
-// asked for, free, and leaves a grain to each other context that holds nothing, at the lowest
-// place; what idle contexts held comes back, whole.
+// ina_memory against a map of the memory. Blocks never overlap. Each is the largest free block of
+// at most the requested size that leaves a grain to each other context without memory, at the
+// lowest place. The memory of idle contexts comes back, whole.
 
 #include "bench.hpp"
 #include "Vina_memory.h"
@@ -15,10 +15,10 @@ namespace
 constexpr unsigned JOBS = INA_JOB_COUNT, SLOTS = INA_SLOT_COUNT, MEMORY = INA_MEMORY,
                    GRAIN = INA_GRAIN;
 constexpr unsigned SLOT_W = bench::width_of(SLOTS), INDEX_W = bench::width_of(MEMORY);
-constexpr unsigned CHANGE_CLOCKS = 3; // until what has changed is seen
+constexpr unsigned CHANGE_CLOCKS = 3; // until a change becomes visible
 
 struct Block {
-	unsigned base = 0, packets = 0; // 0: none
+	unsigned base = 0, packets = 0; // packets 0: no block
 };
 
 template <class Port> unsigned bits(const Port &port, unsigned at, unsigned width)
@@ -31,11 +31,11 @@ template <class Port> unsigned bits(const Port &port, unsigned at, unsigned widt
 	return value;
 }
 
-/// The lowest of the largest that fit, for a context that holds nothing.
+/// The lowest of the largest blocks that fit, for a context without memory.
 Block find(const Block (&blocks)[JOBS], uint32_t asked, bool shares)
 {
 	bool used[MEMORY] = {};
-	unsigned left = MEMORY, to_come = 0; // packets; contexts that hold nothing
+	unsigned left = MEMORY, to_come = 0; // packets; contexts without memory
 
 	for (const Block &block : blocks) {
 		for (unsigned p = 0; p < block.packets; p++) {
@@ -71,7 +71,8 @@ int main()
 	dut->idle = 0;
 	dut.reset();
 	for (unsigned i = 0; i < 40000; i++) {
-		/* In turns jobs end faster than they come, and slower, until the memory is full. */
+		/* Alternately, jobs end faster than they come, and slower, until the memory is
+		 * full. */
 		const unsigned per_mille = i % 500 < 150 ? 200 : 2;
 		const bool shares = i % 4000 >= 3000;
 		const uint32_t asked =
@@ -80,7 +81,7 @@ int main()
 		                : 1 + static_cast<uint32_t>(random.below(2 * SLOTS));
 		unsigned job = static_cast<unsigned>(random.below(JOBS));
 
-		/* Some become idle, and all that are give theirs back. */
+		/* Some become idle, and all idle contexts give their memory back. */
 		for (unsigned j = 0; j < JOBS; j++)
 			if (blocks[j].packets && random.below(1000) < per_mille)
 				idle |= uint64_t{1} << j;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ina_merge: frames of both streams come out whole, each stream's in its order, and those that have
-// a VLAN tag beside them with the tag behind their MAC addresses; while both streams have frames,
-// they take turns. With `drops` no stream waits for the output: what it does not take is lost, with
-// the rest of its frame, and a frame that has lost its end gets one of a byte.
+// ina_merge: frames of both streams come out whole, in the order of their stream. Frames whose VLAN
+// tag comes on a separate port have the tag after their MAC addresses. While both streams have
+// frames, they take turns. With `drops` no stream waits for the output: a beat that the output does
+// not take is lost, with the rest of its frame, and a frame that has lost its end gets an end of
+// one byte.
 
 #include "bench.hpp"
 #include "Vina_merge.h"
@@ -17,10 +18,10 @@ constexpr unsigned FRAMES = 20000;
 constexpr unsigned CLOCKS_MAX = 2000000;
 constexpr size_t MACS_BYTES = 12;
 
-// A source of frames. The first byte of each says which stream it is of.
+// A source of frames. The first byte of each frame names its stream.
 struct Stream {
 	bench::Bytes frame;
-	size_t sent = 0; // bytes of it
+	size_t sent = 0; // bytes of the frame that were sent
 	bool tagged = false;
 	uint32_t tag = 0;
 	bool offered = false;
@@ -31,7 +32,7 @@ struct Stream {
 	}
 };
 
-/// A frame that is to come out, or so much of it, with a byte behind it.
+/// A frame that is to come out, or the part of it that was kept, and one byte more.
 struct Expected {
 	bench::Bytes bytes;
 	bool cut = false;
@@ -101,7 +102,7 @@ class Test
 		      dut->s0_axis_tlast);
 		offer(1, dut->s1_axis_tvalid, dut->s1_axis_tdata, dut->s1_axis_tkeep,
 		      dut->s1_axis_tlast);
-		// The tag is there while a beat is offered, not before and not after.
+		// The tag is valid only while a beat is offered.
 		dut->s0_tagged = dut->s0_axis_tvalid ? streams[0].tagged : random.chance(50);
 		dut->s0_tag =
 		        dut->s0_axis_tvalid ? streams[0].tag : static_cast<uint32_t>(random.next());
@@ -121,7 +122,7 @@ class Test
 				accept(which, blocked);
 		dut.tick();
 	}
-	/// What a frame has that its last beat had no room for.
+	/// The bytes of a frame for which its last beat had no room.
 	void spill(bool blocked)
 	{
 		if (!spills || (blocked && !dut->drops && !losing))
@@ -208,19 +209,19 @@ class Test
 	bench::Random random;
 	bench::Dut<Vina_merge> dut;
 	Stream streams[2];
-	std::deque<Expected> expected; // taken whole and not yet given
-	bench::Bytes frame;            // what has come out of the next
+	std::deque<Expected> expected; // taken whole, and not out yet
+	bench::Bytes frame;            // bytes of the next frame that have come out
 	unsigned percent[2] = {100, 100};
 	unsigned ready_percent = 100;
 	unsigned frames_out = 0;
 	unsigned spilled = 0, lost = 0, cuts = 0, spills_cut = 0;
 	unsigned drops_percent = 0;
 	bool losing = false; // the frame that goes in is lost from some beat on
-	bool is_cut = false; // the one that has come out is to get an end
-	bool spills = false; // the last one has more bytes than were taken
-	size_t beats = 0;    // of the frame that goes in, taken and not lost
+	bool is_cut = false; // the frame that has come out is to get an end
+	bool spills = false; // the last frame has more bytes than were taken
+	size_t beats = 0;    // beats of the frame that goes in, taken and not lost
 	int in_frame = -1;   // the stream whose frame has begun
-	int served = -1;     // the stream served last
+	int served = -1;     // the stream that was served last
 };
 
 } // namespace

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // ina_node's addition of floats against the processor's own, bit by bit: all pairs of special
-// values, then random pairs, a pair in each lane and clock. Any NaN must be 0x7FC00000. Some beats
-// are mixed: in some of their lanes the words are joined by OR, without a trace of floats. In some
-// an operand is missing, and the other passes. test_ina_tree has the other operations.
+// values, then random pairs, one pair in each lane and clock. Any NaN must be 0x7FC00000. Some
+// beats are mixed: in some of their lanes the words are combined by OR, and are not changed as
+// floats would be. In some beats an operand is missing, and the other one passes. test_ina_tree
+// tests the other operations.
 
 #include "bench.hpp"
 #include "Vina_node.h"
@@ -15,7 +16,7 @@ constexpr unsigned LANES = 16;
 constexpr unsigned LATENCY = 5;
 constexpr unsigned RANDOM_PAIRS = 100000000;
 
-// ina_pkg's.
+// as in ina_pkg
 constexpr unsigned LANE_OP_BITS = 3, LANE_OR = 3, LANE_ADD_FLOAT = 4;
 
 uint32_t reference(uint32_t a, uint32_t b)
@@ -30,7 +31,7 @@ uint32_t reference(uint32_t a, uint32_t b)
 	return (bits & 0x7FFFFFFF) > 0x7F800000 ? 0x7FC00000 : bits;
 }
 
-// What is in the pipeline: the operands, and the results they must give.
+// The contents of the pipeline: the operands, and the results that they must give.
 struct Expected {
 	bool valid;
 	uint32_t a[LANES], b[LANES], y[LANES];
@@ -47,8 +48,8 @@ class Pipeline
 		dut->s_overflow = 0;
 		begin(0);
 	}
-	/// A pair for the next lane: added, unless this beat is said to do something else with it.
-	/// The clock turns when all lanes have one.
+	/// A pair for the next lane. It is added, unless this beat does something else in the lane.
+	/// The clock runs when all lanes have a pair.
 	void add(uint32_t a, uint32_t b)
 	{
 		Expected &beat = stages[clock % LATENCY];
@@ -64,7 +65,8 @@ class Pipeline
 		if (++lane == LANES)
 			turn(true);
 	}
-	/// Before a beat's first pair: the lanes that do not add, and which operand is there.
+	/// Before a beat's first pair: selects the lanes that do not add, and the operands that are
+	/// present.
 	void begin(uint32_t word_lanes, bool has_a = true, bool has_b = true)
 	{
 		words = word_lanes;
@@ -79,7 +81,7 @@ class Pipeline
 	{
 		return lane == 0;
 	}
-	/// One clock, with the beat that is there or without one.
+	/// Runs one clock, with the prepared beat or without a beat.
 	void turn(bool valid)
 	{
 		stages[clock % LATENCY].valid = valid;
@@ -87,7 +89,7 @@ class Pipeline
 		clock++;
 		lane = 0;
 		dut.tick();
-		// What entered LATENCY - 1 clocks before this one has just got its result.
+		// The beat that entered LATENCY - 1 clocks before this one has just got its result.
 		const Expected &done = stages[clock % LATENCY];
 
 		for (unsigned i = 0; done.valid && i < LANES; i++)
@@ -106,7 +108,7 @@ class Pipeline
 	uint64_t clock = 0;
 };
 
-// Every exponent with the fractions at which something happens.
+// Every exponent with the fractions at which the result changes.
 std::vector<uint32_t> special_values()
 {
 	std::vector<uint32_t> values;
@@ -121,8 +123,9 @@ std::vector<uint32_t> special_values()
 	return values;
 }
 
-// Random bits; in most cases with exponents near each other, since far ones all round alike. One
-// draw a pair, with the choices in bits that the pair does not depend on: there are many pairs.
+// Random bits. In most cases the exponents are near each other, because distant ones are all
+// rounded in the same way. There are many pairs, so one random number serves a whole pair: the
+// choices come from bits that the pair does not depend on.
 void random_pair(bench::Random &random, uint32_t *a, uint32_t *b)
 {
 	const uint64_t bits = random.next();
@@ -139,7 +142,7 @@ void random_pair(bench::Random &random, uint32_t *a, uint32_t *b)
 		*b = (*a ^ 0x80000000) + static_cast<uint32_t>(dice >> 12 & 15) - 8;
 	if ((dice >> 16 & 7) == 0) // few bits set: ties
 		*a &= 0xFF800000 | 0x7u << (dice >> 19 & 15);
-	if ((dice >> 23 & 15) == 0) // subnormals, and what is little larger
+	if ((dice >> 23 & 15) == 0) // subnormals, and slightly larger numbers
 		*a &= 0x81FFFFFF;
 	if ((dice >> 27 & 15) == 0)
 		*b &= 0x81FFFFFF;

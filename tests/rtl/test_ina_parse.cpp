@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ina_parse: contributions of every form and length, and frames that differ from one in each of
-// the points that make a candidate, against rules applied to the whole frame here. Frames follow
-// each other without a gap.
+// ina_parse: contributions of every form and length, and frames that differ from one in each of the
+// properties of a candidate. The expected values come from rules that this file applies to the
+// whole frame. Frames follow each other without a gap.
 
 #include "bench.hpp"
 #include "Vina_parse.h"
@@ -14,7 +14,7 @@ namespace
 
 constexpr unsigned FRAMES = 20000;
 
-// What must come out for one frame.
+// The expected output for one frame.
 struct Expected {
 	bench::Bytes frame;
 	bool candidate, roce_data, wrong_length, trailed;
@@ -32,7 +32,7 @@ bool is_udp(const bench::Bytes &f, const bench::Form &form)
 	       (bench::get_be16(f, ip + 6) & 0x3FFF) == 0 && f[ip + 9] == 17;
 }
 
-/// DSCP 43, whatever the two bits of ECN behind it say.
+/// DSCP 43, with any value of the two ECN bits after it.
 bool is_marked(const bench::Bytes &f, const bench::Form &form)
 {
 	const unsigned word = bench::get_be16(f, form.ip());
@@ -40,7 +40,7 @@ bool is_marked(const bench::Bytes &f, const bench::Form &form)
 	return (form.ipv6 ? word >> 6 & 0x3F : word >> 2 & 0x3F) == 43;
 }
 
-/// A request that can be of a flow.
+/// A request that can belong to a flow.
 bool is_roce_data(const bench::Bytes &f)
 {
 	const bench::Form form = bench::form_of(f);
@@ -92,7 +92,8 @@ class Test
 		for (size_t i = 0; i < count; i++) {
 			while (random.chance(gap_percent))
 				clock();
-			if (random.chance(gap_percent)) { // a hold: whatever is out must stay
+			if (random.chance(gap_percent)) { // a hold: the outputs must stay as they
+				                          // are
 				dut->en = 0;
 				dut->s_valid = random.chance(50);
 				dut->s_last = random.chance(50);
@@ -101,7 +102,7 @@ class Test
 				dut->s_valid = 0;
 			}
 			dut->s_keep = bench::put_beat(dut->s_data, bytes, i);
-			if (dut->s_keep != ~uint64_t{0}) // what is not kept is anything
+			if (dut->s_keep != ~uint64_t{0}) // bytes without tkeep are random
 				bench::put(dut->s_data, BEAT - 1, "\x5A", 1);
 			dut->s_valid = 1;
 			dut->s_last = i + 1 == count;
@@ -123,7 +124,8 @@ class Test
       private:
 	static constexpr size_t BEAT = bench::BEAT_BYTES;
 
-	/// A frame's last beat comes out a clock after it went in, that of a frame of one beat two.
+	/// A frame's last beat comes out one clock after it went in; that of a frame of one beat,
+	/// two clocks after.
 	void clock()
 	{
 		dut.tick();
@@ -159,7 +161,7 @@ class Test
 		payload.clear();
 		beats_out = 0;
 	}
-	/// Its headers came before it, right before where the payload is.
+	/// Its headers came before it, directly before the place of the payload.
 	void head(const Expected &want)
 	{
 		CHECK(!headers.empty(), "a frame without headers");
@@ -220,7 +222,8 @@ class Test
 	}
 	bench::Dut<Vina_parse> dut;
 	std::deque<Expected> expected;
-	std::deque<bench::Bytes> headers; // that have come, of frames whose first beat has not
+	std::deque<bench::Bytes> headers; // headers that have come, of frames whose first beat has
+	                                  // not
 	bench::Bytes payload;
 	size_t beats_out = 0;
 };
@@ -240,7 +243,7 @@ bench::Bytes contribution(bench::Random &random, size_t payload_bytes)
 	return bench::make_frame(packet);
 }
 
-// Changes one thing that a candidate needs, or something that it does not.
+// Changes one field that makes a frame a candidate, or one that does not matter.
 bench::Bytes vary(bench::Random &random, bench::Bytes frame)
 {
 	const bench::Form form = bench::form_of(frame);
@@ -256,10 +259,10 @@ bench::Bytes vary(bench::Random &random, bench::Bytes frame)
 		frame[decisive[random.below(std::size(decisive))]] ^=
 		        static_cast<uint8_t>(1u << random.below(8));
 		break;
-	case 1: // shorter or longer than it says
+	case 1: // shorter or longer than its length fields say
 		frame.resize(1 + random.below(frame.size() + 200));
 		break;
-	case 2: // by a little
+	case 2: // by a few bytes
 		frame.resize(frame.size() + 3 - random.below(7));
 		break;
 	case 3:
@@ -278,7 +281,7 @@ bench::Bytes vary(bench::Random &random, bench::Bytes frame)
 	return frame;
 }
 
-/// A beat goes in every clock.
+/// Puts in a beat in every clock.
 void back_to_back(Test &test)
 {
 	test.gap_percent = 0;

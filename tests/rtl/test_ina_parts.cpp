@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // ina_parts against a count for each job: parts that have gone up, and packets of the down flow
-// that were taken for them, also of the same job in the same clock, and with a context that begins
-// anew.
+// that were taken for them. Both may come in the same clock for the same job, and a context may
+// begin again.
 
 #include "bench.hpp"
 #include "Vina_parts.h"
@@ -45,7 +45,7 @@ int main()
 			const unsigned j = static_cast<unsigned>(random.below(JOBS));
 			const bool is_down = jobs[j].down == static_cast<int>(p);
 
-			/* What is early is not taken. */
+			/* A packet that comes too early is not taken. */
 			commit_jobs |= j << (2 * p);
 			if (jobs[j].open && random.chance(60) &&
 			    (!is_down || jobs[j].taken < jobs[j].up)) {
@@ -74,7 +74,7 @@ int main()
 			CHECK((dut->early >> j & 1) == (job.taken == job.up),
 			      "job %u: %u up, %u taken", j, job.up, job.taken);
 			early += job.down >= 0 && job.taken == job.up;
-			/* Its JOIN is granted when that of the job has gone up. */
+			/* The down flow's JOIN is granted when the job's own JOIN has gone up. */
 			if (job.down < 0 && job.up > 0 && random.chance(20))
 				job.down = static_cast<int>(random.below(PORTS));
 		}

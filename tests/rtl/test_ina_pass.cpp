@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ina_pass against a list of frames: those with a passing token come out as they went in, in order;
-// others, and those past 256 beats, leave no trace, and never stop the input for good. What a token
-// says of a TRACE comes out with each beat of its frame. Tokens come late, early (before a frame's
-// end), and in bursts. Then the clocks, exactly: frames of every
-// length leave at a beat a clock.
+// ina_pass against a list of frames. Frames with a passing token come out as they went in, in
+// order. Other frames, and those longer than 256 beats, leave no trace, and never stop the input
+// permanently. A token's TRACE data comes out with each beat of its frame. Tokens come late, early
+// (before a frame's end), and in bursts. Then the clocks, exactly: frames of every length leave at
+// a beat a clock.
 
 #include "bench.hpp"
 #include "Vina_pass.h"
@@ -52,8 +52,8 @@ class Test
 		if (early == beats)
 			decide(bytes);
 	}
-	/// Frames of `beats` beats that all go on, back to back, with a token as each one ends: from
-	/// the first beat that leaves to the last, there is one in every clock.
+	/// Frames of `beats` beats that all pass, back to back, with a token at the end of each.
+	/// From the first beat that leaves to the last, a beat leaves in every clock.
 	void back_to_back(size_t beats)
 	{
 		const size_t frames = 2 + 300 / beats, total = frames * beats;

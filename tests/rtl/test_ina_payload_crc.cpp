@@ -37,7 +37,7 @@ class Test
 		const uint32_t crc = bench::register_after(payload);
 		const size_t beats = bench::beats_of(payload);
 
-		payload.resize(beats * bench::BEAT_BYTES, 0); // ina_trailer sees to it
+		payload.resize(beats * bench::BEAT_BYTES, 0); // ina_trailer fills it with zeros
 		for (size_t i = 0; i < beats; i++) {
 			const bool last = i + 1 == beats;
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ina_pick: whatever it chooses was there to be chosen and has room where it goes, nothing is
-// chosen twice, nothing that could go all the time waits for more than its turns, and an answer
-// whose sum has left the history is marked as dropped. Retransmissions that want the same go as one
-// packet. No sum is chosen of a job that is behind. A part leaves with its job's border, what came
-// from above with its own flow and with the others whose packets are in the part. Sums and raw
-// packets go to the join; what came from above, retransmissions and raw packets of uplinks to the
-// relay; and when one of these takes nothing, the other gets its packets all the same.
+// ina_pick. It chooses only packets that wait and that have room at their output, and chooses none
+// of them twice. A packet that could go all the time waits no longer than its turns. An answer
+// whose sum has left the history is marked as dropped. Retransmissions that want the same sum go as
+// one packet. No sum is chosen of a job that is behind. A part leaves with its job's border. A sum
+// from above leaves with its own flow and with the others whose packets are in the part. Sums and
+// raw packets go to the join. Packets from above, retransmissions and raw packets of uplinks go to
+// the relay. If one of these two takes nothing, the other still gets its packets.
 
 #include "bench.hpp"
 #include "Vina_pick.h"
@@ -23,15 +23,15 @@ constexpr unsigned JOIN = 0, RAW = 1, RESEND = 2, DOWN = 3;
 constexpr unsigned THE_JOIN = 0, THE_RELAY = 1, PATHS = 2;
 constexpr unsigned RESEND_AT = JOBS + JOBS * PORTS, DOWN_AT = RESEND_AT + PORTS,
                    CHOICES = DOWN_AT + JOBS;
-constexpr unsigned CHOSEN_MAX = 3;  // what ina_rebuild's `room` promises
-constexpr unsigned LOOK_CLOCKS = 3; // from what can be chosen to the choice that goes
-// A path on which nothing goes has its turn at the latest when all kinds and ports have had theirs.
+constexpr unsigned CHOSEN_MAX = 3;  // promised by ina_rebuild's `room`
+constexpr unsigned LOOK_CLOCKS = 3; // from a choice that is possible to the choice itself
+// If a path stands still, its turn comes at the latest when all kinds and ports have had theirs.
 constexpr unsigned PATH_CLOCKS = 2 * LOOK_CLOCKS + 2 * 4 * PORTS;
 constexpr unsigned ROUNDS = 40, CLOCKS = 2500;
 
 using bench::set_bits;
 
-/// Packets of the history of a job.
+/// The number of packets in the history of a job.
 unsigned window_of(unsigned job)
 {
 	return job % 3 == 1 ? SLOTS / 2 : SLOTS;
@@ -47,7 +47,7 @@ void put_resend(bench::Dut<Vina_pick> &dut, unsigned port, const bench::Resend &
 	set_bits(dut->resend, bench::Resend::WIDTH * port, bench::Resend::WIDTH, resend.bits());
 }
 
-/// What waits at one path.
+/// The packet that waits at one path.
 struct Chosen {
 	bool valid, ready;
 	unsigned kind, job, slot, from, mask;
@@ -71,7 +71,7 @@ Chosen chosen_of(bench::Dut<Vina_pick> &dut, unsigned path)
 	        dut->m_relay_mask,       false};
 }
 
-/// Nothing is there, and nothing has room.
+/// No packet waits, and nothing has room.
 void clear(bench::Dut<Vina_pick> &dut)
 {
 	dut->m_join_ready = dut->m_relay_ready = 0;
@@ -147,7 +147,7 @@ class Pick
 		for (unsigned j : finished)
 			ahead[j]--;
 		finished.clear();
-		/* What the relay has was chosen before what the join got just now. */
+		/* The relay's packet was chosen before the join's packet of this clock. */
 		for (unsigned path : {THE_RELAY, THE_JOIN}) {
 			const Chosen now = chosen_of(dut, path);
 
@@ -169,20 +169,25 @@ class Pick
 	bench::Random &random;
 	bench::Dut<Vina_pick> dut;
 	unsigned uplinks, mask[JOBS], border[JOBS] = {}, down[JOBS] = {}; // ports
-	unsigned waiting[PORTS][JOBS] = {}, there[PORTS][JOBS] = {};      // to be chosen, in all
-	unsigned ahead[JOBS] = {}, here[JOBS] = {}, above[JOBS] = {};     // sums, by where from
+	unsigned waiting[PORTS][JOBS] = {}, there[PORTS][JOBS] = {};      // packets that can be
+	                                                             // chosen, and all that are
+	                                                             // there
+	unsigned ahead[JOBS] = {}, here[JOBS] = {}, above[JOBS] = {}; // numbers of sums, by
+	                                                              // their source
 	unsigned unsettled[PATHS][PORTS] = {}, waited[CHOICES] = {}, eligible_for[CHOICES] = {};
 	std::vector<uint64_t> settled_at[PATHS][PORTS];
 	bool resending[PORTS] = {}, probe[PORTS] = {}, part[PORTS] = {};
 	unsigned resend_job[PORTS] = {}, ordinal[PORTS] = {}, quads[PORTS] = {};
 	bool behind[JOBS] = {}, was_behind[JOBS] = {};
-	std::vector<unsigned> finished; // jobs, in this clock
+	std::vector<unsigned> finished; // jobs that finished in this clock
 	bool broken[JOBS] = {}, complete[JOBS] = {}, closing[JOBS] = {};
 	unsigned room[PATHS] = {}, ready_percent[PATHS] = {100, 100}, room_percent = 100;
 	unsigned resends = 0, go_slot[PATHS] = {}, idle_clocks[PATHS] = {};
-	bool held[PATHS] = {}; // in the clock before, what waited there was not taken
-	bool is_held = false, was_held = false; // ... at the join; and a clock earlier
-	unsigned dropping = 0;                  // of these ports, to be counted in the next clock
+	bool held[PATHS] = {}; // the packet that waited at the path in the clock before was not
+	                       // taken
+	bool is_held = false, was_held = false; // ... the one at the join; and one clock earlier
+	unsigned dropping = 0;                  // answers of these ports are counted as dropped in
+	                                        // the next clock
 	std::vector<Chosen> in_flight[PATHS];
 
 	unsigned draw_ports(unsigned of)
@@ -284,8 +289,8 @@ class Pick
 		dut->resend_valid = static_cast<uint8_t>(resends);
 	}
 
-	/// Its header is with ina_rebuild, and it is popped or called off; two clocks after that
-	/// its ports have their room back.
+	/// ina_rebuild has its header, and it is popped or called off. Two clocks later its ports
+	/// have their room back.
 	void finish_some(unsigned path)
 	{
 		for (unsigned p = 0; p < PORTS; p++) {
@@ -301,7 +306,7 @@ class Pick
 		const Chosen one = in_flight[path].front();
 		const bool undone = (one.kind == JOIN || one.kind == DOWN) && random.chance(20);
 
-		/* One end a clock, of both paths. */
+		/* One end a clock, over both paths. */
 		if (one.kind != RESEND && !undone && dut->done_valid)
 			return;
 		in_flight[path].erase(in_flight[path].begin());
@@ -353,24 +358,24 @@ class Pick
 		for (unsigned p = 0; p < PORTS; p++) {
 			unsigned &all = there[p][one.job], &unchosen = waiting[p][one.job];
 
-			/* What is not chosen stays, but for what went raw. */
+			/* Packets that were not chosen stay, except those that were sent raw. */
 			all -= (one.mask >> p & 1) && all > (one.kind == RAW ? 0 : unchosen);
 			unchosen = std::min(unchosen, all);
 		}
 	}
 
-	/// Is it the sum from above that a port's retransmission wants?
+	/// Does a port's retransmission want the sum from above?
 	bool wants_above(unsigned port) const
 	{
 		return border[resend_job[port]] && !part[port];
 	}
-	/// The sums of the kind it wants that have been chosen.
+	/// The number of chosen sums of the kind that it wants.
 	unsigned wanted(unsigned port) const
 	{
 		return (wants_above(port) ? above : here)[resend_job[port]];
 	}
 
-	/// Where the sum of a job's children leaves, and where the one from above does.
+	/// The ports where the sum of a job's children leaves, and where the one from above does.
 	unsigned join_out(unsigned j) const
 	{
 		return border[j] ? border[j] : mask[j];
@@ -392,7 +397,8 @@ class Pick
 		                                                                  : THE_JOIN;
 	}
 
-	/// Room for one, also where another that is not seen yet has been chosen for the same port.
+	/// Room for one packet, even if another one that is not visible yet was chosen for the same
+	/// port.
 	bool has_credit(unsigned path, unsigned ports) const
 	{
 		for (unsigned p = 0; p < PORTS; p++)
@@ -426,7 +432,8 @@ class Pick
 		if (raw) {
 			const unsigned p = (choice - JOBS) % PORTS;
 
-			/* Behind what is held there may be one more, that is not seen. */
+			/* After the packet that is held there may be one more, which is not
+			 * visible. */
 			return ((mask[j] | down[j]) >> p & 1) && there[p][j] > 0 && ahead[j] == 0 &&
 			       !held[THE_JOIN] && !held[THE_RELAY] && has_credit(path, 1u << p);
 		}
@@ -497,8 +504,8 @@ class Pick
 		      "another port's answer");
 		CHECK(dut->m_relay_above == wants_above(port), "from above: %u",
 		      dut->m_relay_above);
-		/* One that is called off in this clock still counts. One that was chosen behind
-		 * what the join did not take counts too, and is not seen. */
+		/* A sum that is called off in this clock still counts. So does one that was chosen
+		 * after a packet that the join did not take, although it is not visible. */
 		const bool from_above = wants_above(port);
 		const bool undone = from_above ? dut->relay_undo && dut->relay_undo_job == now.job
 		                               : dut->join_undo && dut->join_undo_job == now.job;
@@ -515,8 +522,9 @@ class Pick
 		dropped += dut->m_relay_dropped;
 	}
 
-	/// Nothing goes, so nothing could for as long as a choice takes; nothing on one path, so
-	/// nothing of that path could for as long as the turns of all others take.
+	/// If nothing leaves, no packet could be chosen for as long as a choice takes. If nothing
+	/// leaves on one path, no packet could be chosen for that path for as long as the turns of
+	/// all others take.
 	void check_idle()
 	{
 		for (unsigned i = 0; i < CHOICES; i++) {
@@ -554,8 +562,8 @@ class Pick
 	}
 };
 
-/// One clock after the other with all ports' retransmissions as they are: the masks that are
-/// chosen, of both paths.
+/// Runs clock after clock with all ports' retransmissions unchanged, and returns the masks that are
+/// chosen on both paths.
 std::vector<unsigned> choices(bench::Dut<Vina_pick> &dut, unsigned clocks)
 {
 	std::vector<unsigned> masks;
@@ -579,7 +587,8 @@ std::vector<unsigned> choices(bench::Dut<Vina_pick> &dut, unsigned clocks)
 	return masks;
 }
 
-/// All ports want the same, but for one, of which one field differs; -1: none does.
+/// All ports want the same sum, except port `other`, whose request differs in one field; -1: no
+/// port differs.
 void ask(bench::Dut<Vina_pick> &dut, int other, unsigned field)
 {
 	for (unsigned p = 0; p < PORTS; p++) {
@@ -593,7 +602,8 @@ void ask(bench::Dut<Vina_pick> &dut, int other, unsigned field)
 	dut->resend_valid = dut->relay_room = ALL;
 }
 
-/// The same sum for several ports takes one transaction; what differs in anything, one of its own.
+/// One transaction sends the same sum to several ports. A request that differs in anything takes a
+/// separate transaction.
 void test_one_transaction()
 {
 	bench::Dut<Vina_pick> dut;
@@ -621,7 +631,7 @@ void test_one_transaction()
 	CHECK(choices(dut, CLOCKS) == std::vector<unsigned>{ALL & ~4u}, "others wait for room");
 }
 
-/// A job with three children, and its top above where `border` says so, whose sums have room.
+/// A job with three children, and with its top above if `border` is set. Its sums have room.
 void open_job(bench::Dut<Vina_pick> &dut, unsigned job, bool border)
 {
 	constexpr unsigned UPLINK = PORTS - 1;
@@ -642,7 +652,7 @@ void open_job(bench::Dut<Vina_pick> &dut, unsigned job, bool border)
 }
 
 /// A job's sums wait while the receiver of one of them is behind; they go when it has caught up. A
-/// part is the border's; what came from above, all the others'.
+/// part waits only for the border; a sum from above waits for all others.
 void test_behind()
 {
 	constexpr unsigned CHILDREN = 7, BORDER = 1, UPLINK = 8;
@@ -672,8 +682,8 @@ void test_behind()
 		}
 }
 
-/// What is chosen behind one that the join does not take counts already: its job is not quiet, and
-/// an answer whose sum it may overwrite is dropped.
+/// A packet that is chosen after one that the join does not take counts already. So its job is not
+/// quiet, and an answer whose sum it may overwrite is dropped.
 void test_chosen_behind()
 {
 	bench::Dut<Vina_pick> dut;
@@ -686,7 +696,7 @@ void test_chosen_behind()
 		for (unsigned i = 0; i < 20; i++)
 			dut.tick();
 		CHECK(dut->m_join_valid, "no sum is chosen");
-		/* Two sums are chosen: the one that waits, and the one behind it. */
+		/* Two sums are chosen: the one that waits, and the one after it. */
 		const unsigned ordinal = (2 - SLOTS - lost) & 0xFFFF;
 
 		put_resend(dut, 0, {0, 0, 0, ordinal, 4});
@@ -711,8 +721,8 @@ void test_chosen_behind()
 	      "a job with a chosen sum is quiet");
 }
 
-/// Jobs with packets of every kind at all times: one whose top is above; one that is broken, with
-/// packets at the ports of its children, and one at the uplink; and retransmissions.
+/// Jobs with packets of every kind at all times. One has its top above. One is broken, with packets
+/// at the ports of its children and one at the uplink. There are retransmissions too.
 struct Crowd {
 	explicit Crowd(bench::Dut<Vina_pick> &pick) : dut(pick)
 	{
@@ -740,7 +750,7 @@ struct Crowd {
 		dut->m_join_ready = dut->m_relay_ready = 1;
 	}
 
-	/// What goes settles at once, and ends in the clocks behind it, one by one.
+	/// A packet that goes settles immediately, and ends in the following clocks, one by one.
 	void clock()
 	{
 		Chosen now[PATHS];
@@ -771,7 +781,7 @@ struct Crowd {
 	unsigned counts[PATHS][4] = {};
 };
 
-/// While one path takes nothing, or has no room, the other one goes on.
+/// While one path takes nothing or has no room, the other one continues.
 void test_held_path()
 {
 	constexpr unsigned CLOCKS = 200, LEAST = 10; // of each kind

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ina_queue against a deque for each job: what goes in comes out at its slot, in order; the counts
-// are those of what was taken, chosen and popped; what was chosen and waits goes out raw in its
-// order, once a job is broken; a job that ends leaves nothing. Between them retransmissions leave
-// their headers.
+// ina_queue against a deque for each job. Packets that go in come out at their slots, in order. The
+// counts are those of packets taken, chosen and popped. Once a job is broken, packets that were
+// chosen and still wait leave raw in their order. A job that ends leaves nothing. In between,
+// retransmissions leave their headers.
 
 #include "bench.hpp"
 #include "Vina_queue.h"
@@ -24,12 +24,12 @@ struct Ring {
 	std::deque<Packet> packets;
 	unsigned head = 0, sums = 0, raw = 0, sum_end = 0;
 	unsigned chosen = 0; // of the packets
-	bool broken = false; // from now on the head is chosen, and popped before the next
-	bool goes = false;   // ... it was, and is not popped yet
+	bool broken = false; // from now on the head is chosen, and is popped before the next choice
+	bool goes = false;   // ... it was chosen, and is not popped yet
 	unsigned window = SLOTS, base = 0;
 };
 
-/// What the judge sees of a ring, in the clock after it has asked.
+/// The state of a ring that the judge sees, in the clock after it has asked.
 void check_watched(Vina_queue &top, const Ring &ring, unsigned job)
 {
 	CHECK(top.fill == ring.packets.size(), "job %u: fill", job);
@@ -39,8 +39,8 @@ void check_watched(Vina_queue &top, const Ring &ring, unsigned job)
 	CHECK(top.sum_slot == ring.sum_end % ring.window, "job %u: sum_slot", job);
 }
 
-/// Lengths, headers and beats are read by themselves, each of any packet, or the header of a
-/// retransmission; what is not read again stays.
+/// Reads lengths, headers and beats independently of each other, each of any packet, or the header
+/// of a retransmission. An output whose read is not repeated stays.
 class Reader
 {
       public:
@@ -107,10 +107,10 @@ class Reader
 	bench::Random &random;
 	bench::Dut<Vina_queue> &dut;
 	unsigned quads = 0;
-	bench::Bytes record, data; // what was read last
+	bench::Bytes record, data; // the last results read
 };
 
-/// A block of any size within the job's share of the memory.
+/// Places a block of any size within the job's share of the memory.
 Ring place_ring(bench::Random &random, bench::Dut<Vina_queue> &dut, unsigned job)
 {
 	const unsigned slot_width = bench::width_of(SLOTS), width = bench::width_of(JOBS * SLOTS);
@@ -125,7 +125,7 @@ Ring place_ring(bench::Random &random, bench::Dut<Vina_queue> &dut, unsigned job
 	return ring;
 }
 
-/// A retransmission's header goes to `entry`.
+/// Writes a retransmission's header to `entry`.
 void put_resend(bench::Dut<Vina_queue> &dut, unsigned entry, const Packet &packet)
 {
 	dut->resend_valid = 1;
@@ -195,7 +195,7 @@ int main()
 			if (beat + 1 < beats)
 				dut.tick();
 		}
-		/* All in the same clock, also of the same job. */
+		/* All in the same clock, and possibly for the same job. */
 		Ring &popped = rings[pop_job];
 		dut->commit_valid = push;
 		dut->pop_valid =
@@ -253,7 +253,7 @@ int main()
 			resent[entry] = {packet.mark, packet.quads};
 			put_resend(dut, entry, resent[entry]);
 		}
-		if (random.below(500) == 0) { // it ends, with all that it has
+		if (random.below(500) == 0) { // it ends, with all its packets
 			is_open[job] = false;
 			dut->job_valid &= ~(uint64_t{1} << job);
 			rings[job] = Ring();

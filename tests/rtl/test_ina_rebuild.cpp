@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ina_rebuild: random headers and payloads of both sources in, whole frames out, against frames put
-// together here with zlib's iCRC; the tag that comes beside a frame is put into it here. Frames
-// leave in the order in which their beats begin to come, whatever their source, and each source alone
-// has the whole line. Output stalls at random; packets start only with `room`, as ina_pick does.
+// ina_rebuild: random headers and payloads of both sources go in and whole frames come out. They
+// are compared with frames that this file assembles with zlib's iCRC and with the VLAN tag, which
+// the module gives on a separate port. Frames leave in the order in which their beats begin,
+// whatever their source, and a single source can use the whole line. The output stalls at random.
+// Packets start only with `room`, as ina_pick does it.
 
 #include "bench.hpp"
 #include "Vina_rebuild.h"
@@ -29,7 +30,7 @@ struct Ports {
 	decltype(Vina_rebuild::s0_room) room;
 };
 
-/// One source: gives headers while there is room, and the beats of the packets behind them.
+/// One source: it gives headers while there is room, and then the beats of their packets.
 class Source
 {
       public:
@@ -110,7 +111,7 @@ class Source
 			beats.push_back({i == last, crc, packet.payload, i});
 	}
 
-	/// Chooses the IP identification so that updating the checksum carries round.
+	/// Chooses the IP identification so that the update of the checksum carries over.
 	void make_checksum_small(bench::Bytes &frame)
 	{
 		const unsigned small = static_cast<unsigned>(random.below(4));
@@ -136,7 +137,7 @@ class Source
 	bench::Random &random;
 	Ports ports;
 	std::deque<Beat> beats;
-	bool gives = false; // one of them in the next clock
+	bool gives = false; // one of the sources gives a beat in the next clock
 };
 
 class Test
@@ -194,7 +195,7 @@ class Test
 	bench::Dut<Vina_rebuild> dut;
 	Source sources[2];
 	unsigned ready_percent = 50;
-	unsigned idle_clocks = 0; // of the line, behind the first beat
+	unsigned idle_clocks = 0; // idle clocks of the line, after the first beat
 	unsigned frames[2] = {};
 
       private:
@@ -236,14 +237,14 @@ class Test
 		source.pop();
 	}
 
-	/// Whose it is: they have drawn MACs and PSNs of their own, so the first source's unless
-	/// the other's next one is the same.
+	/// The source of the frame. The sources have different random MAC addresses and PSNs, so
+	/// the frame is the first source's unless it equals the other's next one.
 	unsigned whose() const
 	{
 		return !sources[1].expected.empty() && sources[1].expected.front() == frame;
 	}
 
-	std::deque<unsigned> order; // of the sources' packets, as they began
+	std::deque<unsigned> order; // the packets' sources, in the order in which the packets began
 	bench::Bytes frame;
 	bool tagged = false; // the frame
 	uint32_t tag = 0;
@@ -251,7 +252,7 @@ class Test
 	bool has_begun = false;
 };
 
-/// Both at once, at any pace.
+/// Both sources at the same time, at any pace.
 void test_both(bench::Random &random)
 {
 	Test test(random);
@@ -277,7 +278,7 @@ void test_both(bench::Random &random)
 }
 
 /// Payloads of whole beats, and a line that is always ready: a beat leaves in every clock, whether
-/// they are of one source or of both.
+/// one source sends or both do.
 void test_full_rate(bench::Random &random)
 {
 	for (unsigned who = 1; who <= 3; who++) {
@@ -297,8 +298,7 @@ void test_full_rate(bench::Random &random)
 	}
 }
 
-/// Headers without beats, as many as there is room for, keep nothing waiting that the other source
-/// has.
+/// Headers without beats, as many as fit, do not delay packets of the other source.
 void test_late_beats(bench::Random &random)
 {
 	for (unsigned late = 0; late < 2; late++) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ina_relay: sums from above, retransmissions and raw packets, a beat each clock, in order and
-// without a gap but where ina_join reads headers. What came from above is alike where it has the
-// opcode and length of those that wait for it, and the length and the EQUAL lanes of the part; what
-// is not breaks its job, and nothing from above follows it. A retransmission has the sum of one of
-// the two histories, with that sum's length, or does not leave.
+// ina_relay: sums from above, retransmissions and raw packets leave a beat each clock, in order and
+// without a gap, except while ina_join reads headers. A sum from above must have the opcode and
+// length of the packets that wait for it, and the length and the EQUAL lanes of the part. If it
+// differs, it breaks its job, and nothing from above follows it. A retransmission carries the sum
+// from one of the two histories, with that sum's length, or does not leave.
 
 #include "paths.hpp"
 #include "Vina_relay.h"
@@ -38,8 +38,8 @@ struct Packet {
 	unsigned here_quads, above_quads; // of the sums in the histories
 	bench::Bytes here_beat;           // ... the first beat of the one from here
 	bool refused;
-	bool differs;                       // from its sum, or from what it should be alike
-	bool ends_elsewhere, breaks_before; // its job, in the clocks before it begins
+	bool differs;                       // from its sum, or from the packet that it must match
+	bool ends_elsewhere, breaks_before; // its job ends or breaks in the clocks before it begins
 	bench::Bytes payload;               // in whole beats
 	paths::Header header[PORTS];
 
@@ -91,7 +91,7 @@ class Relay
 		}
 	}
 
-	/// All jobs end, and others have their contexts.
+	/// All jobs end, and other jobs take their contexts.
 	void begin_anew()
 	{
 		dut->job_valid = dut->job_broken = dut->others_over = 0;
@@ -111,19 +111,21 @@ class Relay
 	bench::Random &random;
 	bench::Dut<Vina_relay> dut;
 	const unsigned others_percent;
-	uint64_t held_clocks = 0; // in which ina_join reads headers, or a packet is not offered
+	uint64_t held_clocks = 0; // clocks in which ina_join reads headers, or no packet is offered
 	std::deque<Packet> all;
-	std::deque<const Packet *> waiting;   // to be offered
+	std::deque<const Packet *> waiting;   // packets to offer
 	std::deque<const Packet *> reading;   // taken, and not yet read to their end
-	std::deque<const Packet *> to_settle; // that have not begun
-	std::deque<Beat> beats;               // that must leave
+	std::deque<const Packet *> to_settle; // packets that have not begun
+	std::deque<Beat> beats;               // beats that must leave
 	const Packet *settled = nullptr;      // in the clock before
-	unsigned resending = 0;               // ports whose retransmission has not been removed
-	unsigned to_pop = 0;                  // and must be in this clock: it was read in the last
+	unsigned resending = 0;               // ports whose retransmission has not been removed yet
+	unsigned to_pop = 0;                  // and must be removed in this clock: it was read in
+	                                      // the last
 	bool over[JOBS] = {};
-	unsigned broken = 0, closing = 0; // jobs that must be so, of those that have begun
+	unsigned broken = 0, closing = 0; // jobs that must be broken or closing, of those that have
+	                                  // begun
 	unsigned header_due = 0;          // ports whose header came: the beat comes a clock later
-	bool ended = false;               // a packet has, in the clock before
+	bool ended = false;               // a packet ended in the clock before
 
 	void make()
 	{
@@ -132,18 +134,18 @@ class Relay
 		packet.kind = random.chance(40) ? DOWN : random.chance(60) ? RESEND : RAW;
 		packet.job = static_cast<unsigned>(random.below(JOBS));
 		packet.slot = static_cast<unsigned>(all.size() % 128);
-		/* A retransmission of one sum by several ports is one packet. */
+		/* A retransmission of one sum by several ports is a single packet. */
 		packet.mask = packet.kind == RAW ? 1u << random.below(PORTS)
 		                                 : 1 + static_cast<unsigned>(random.below(15));
-		/* What is from above came by its own flow. */
+		/* A packet from above came by its own flow. */
 		packet.from = packet.is_down() ? paths::first(packet.mask) : packet.mask;
 		packet.message = paths::Message::draw(random, random.chance(60));
 		packet.payload = random.bytes(packet.message.beats() * 64);
 		packet.message.put_header(random, packet.payload);
 		packet.here_beat = random.bytes(64);
 		/*
-		 * The part is alike, but for the exponent; a JOIN's has a place of its own, and a
-		 * window that is no less than what came from above says.
+		 * The part is equal, except for the exponent. A JOIN's part has a different place,
+		 * and a window that is not smaller than the one from above.
 		 */
 		if (packet.message.starts)
 			std::copy_n(packet.payload.begin(), packet.message.equal_bytes(),
@@ -186,7 +188,8 @@ class Relay
 
 		packet.above = random.chance(50);
 		packet.probe = random.chance(30);
-		/* Its sum has left the history: it is taken out, and nothing more. */
+		/* Its sum has left the history: the retransmission is removed, and nothing
+		 * leaves. */
 		packet.dropped = !packet.probe && random.chance(30);
 		unsigned &sum_quads = packet.above ? packet.above_quads : packet.here_quads;
 		if (random.chance(70))
@@ -212,7 +215,7 @@ class Relay
 		is_over |= packet.differs || packet.leaves();
 	}
 
-	/// The part has a smaller window than what came from above.
+	/// Gives the part a smaller window than the JOIN from above has.
 	void grant_less(Packet &packet)
 	{
 		const int32_t lane = window_lane(packet.payload) + 1;
@@ -241,7 +244,7 @@ class Relay
 	void clock()
 	{
 		const Packet *offered = waiting.empty() ? nullptr : waiting.front();
-		/* ina_pick's promise: the port's retransmission before it has been removed. */
+		/* ina_pick promises that the port's previous retransmission has been removed. */
 		const bool held = offered && offered->is_resend() && (resending & offered->mask);
 		if (held)
 			offered = nullptr;
@@ -295,7 +298,7 @@ class Relay
 		dut->s_quads = static_cast<uint16_t>(packet->message.quads);
 	}
 
-	/// The lengths, of a queue's packet and of both histories.
+	/// The lengths of a queue's packet and of both histories' sums.
 	void answer_peek(const Packet &packet)
 	{
 		dut->here_quads = static_cast<uint16_t>(packet.here_quads);
@@ -308,8 +311,8 @@ class Relay
 		}
 	}
 
-	/// What is read in this clock: a beat of the one place it comes from, with the first one
-	/// the headers, and of the part.
+	/// The reads of this clock: a beat from the one place that the packet comes from, with the
+	/// first beat the headers, and a beat of the part.
 	const Packet *check_reads()
 	{
 		const unsigned beat = dut->read_beat;
@@ -337,7 +340,8 @@ class Relay
 		return &packet;
 	}
 
-	/// The RAMs: what was asked for in the last clock. What was not asked for is another's.
+	/// The RAMs: they give the data that was requested in the last clock. Data that was not
+	/// requested belongs to another packet.
 	void answer_reads(const Packet &packet, unsigned beat, unsigned headers)
 	{
 		const uint8_t *payload = &packet.payload[beat * 64];
@@ -362,8 +366,8 @@ class Relay
 			reading.pop_front();
 	}
 
-	/// What is told of the next packet's job counts for it from the clock on in which the one
-	/// before it begins.
+	/// A report on the next packet's job counts for that packet from the clock on in which the
+	/// packet before it begins.
 	void tell_of_job()
 	{
 		const Packet *next = to_settle.empty() ? nullptr : to_settle.front();
@@ -375,8 +379,7 @@ class Relay
 		dut.settle();
 	}
 
-	/// A packet's verdict comes with its first beat; what its job learns from it, a clock
-	/// later.
+	/// A packet's verdict comes with its first beat. The report on its job comes a clock later.
 	void check_verdict()
 	{
 		const bool undone = settled && settled->is_down() && settled->refused;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ina_resend: retransmissions come out whole and in order, no two of them at one entry, and
-// `pending` names exactly the jobs of those that are in it or have just left. `behind` names a job from its first
-// answer on, until a packet has come that needs none, or none at all for a while, and all answers
-// have gone.
+// ina_resend: retransmissions come out whole and in order, and no two of them share an entry.
+// `pending` names exactly the jobs whose retransmissions are in the module or have just left it.
+// `behind` names a job from its first answer on. It does so until all answers have gone and a
+// packet has come that needs none, or no packet has come for a while.
 
 #include "bench.hpp"
 #include "Vina_resend.h"
@@ -20,7 +20,7 @@ struct Entry {
 
 constexpr unsigned PATIENCE_CLOCKS = 4096, PATIENCE_MOST = 5 * 1024;
 
-/// One answer, which leaves at once where `goes`.
+/// One answer, which leaves immediately if `goes` is set.
 void answer(bench::Dut<Vina_resend> &dut, unsigned job, bool goes)
 {
 	dut->s_valid = 1;
@@ -80,7 +80,8 @@ void test_behind()
 	CHECK(dut->behind == 0, "a probe is no answer");
 }
 
-/// Job 2 has had its last answer; job 1's come again and again, and one of them waits all the time.
+/// Job 2 has had its last answer. Job 1's answers come again and again, and one of them is always
+/// waiting.
 void test_jobs_apart()
 {
 	bench::Dut<Vina_resend> dut;

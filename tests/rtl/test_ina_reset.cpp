@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ina_top is reset in mid-frame, while the sources go on: they are not reset with it. What comes
-// out afterwards is whole frames, and all those that began after the reset. Every length, place and
-// duration of the reset, and sources with gaps and without.
+// ina_top is reset in the middle of a frame, while the sources continue: they are not reset with
+// it. Only whole frames come out afterwards, including all frames that began after the reset. Every
+// length, place and duration of the reset is tried, with and without gaps at the sources.
 
 #include "bench.hpp"
 #include "Vina_top.h"
@@ -13,16 +13,16 @@ namespace
 constexpr unsigned PORTS = INA_PORT_COUNT;
 constexpr size_t FRAME_BEATS_MAX = 5;
 constexpr unsigned RESET_CLOCKS_MAX = 6;
-constexpr unsigned FRAMES_AFTER = 3; // that begin after the reset
+constexpr unsigned FRAMES_AFTER = 3; // frames that begin after the reset
 constexpr unsigned SETTLE_CLOCKS = 100;
 
-/// A source of frames of one length, each with its number, and what has become of them.
+/// A source of frames of one length, each with its number, and the record of which came out.
 struct Port {
 	size_t beats = 0; // of each frame
 	unsigned frame = 0;
 	size_t beat = 0;
 	bool offers = false;
-	bool began_in_reset = false; // or before
+	bool began_in_reset = false; // or before the reset
 	std::vector<bench::Bytes> expected;
 	bench::Bytes partial;
 	size_t whole = 0;
@@ -40,7 +40,7 @@ struct Port {
 class Test
 {
       public:
-	/// A reset of `reset_clocks` when `before` beats of port 0 have gone in.
+	/// Resets for `reset_clocks` clocks when `before` beats of port 0 have gone in.
 	void run(size_t beats, size_t before, unsigned reset_clocks, unsigned gap_percent)
 	{
 		bench::Dut<Vina_top> fresh;
@@ -108,7 +108,7 @@ class Test
 		return open == 0;
 	}
 
-	/// The ports whose beat was taken.
+	/// Returns the ports whose beat was taken.
 	unsigned clock(bool reset)
 	{
 		unsigned valid = 0, last = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ina_round against the definition of rounding, worked in double: every encoding of both formats
-// comes back bit for bit (NaNs too), then all exponents with ties and their neighbours, then
+// ina_round against the definition of rounding, computed in double. Every encoding of both formats
+// comes back bit for bit (NaNs too); then come all exponents with ties and their neighbours, then
 // 100 million random numbers of float32.
 
 #include "bench.hpp"
@@ -38,8 +38,9 @@ class Pipeline
 		dut->step = 0;
 		dut->s_half = 1;
 	}
-	/// Two numbers for the next lane, or a word, and the result they must give. The clock turns
-	/// when all lanes have theirs. A beat has one format: lanes are left out where it changes.
+	/// Two numbers for the next lane, or a word, and the result that they must give. The clock
+	/// runs when all lanes have values. A beat has one format: if the format changes, the
+	/// remaining lanes stay empty.
 	void push(bool is_pair, bool is_float16, uint32_t low, uint32_t high, uint32_t word)
 	{
 		if (is_float16 != dut->s_float16) {
@@ -54,13 +55,13 @@ class Pipeline
 		     uint32_t{half::round(to_double(high), format)} << 16 |
 		             half::round(to_double(low), format));
 	}
-	/// Words in the lanes that are left.
+	/// Fills the remaining lanes with words.
 	void fill()
 	{
 		while (lane != 0)
 			put(false, ~lane, lane, ~lane);
 	}
-	/// A beat without pairs, whatever s_pairs says.
+	/// A beat without pairs, with any s_pairs.
 	void words(const uint32_t *values)
 	{
 		fill();
@@ -109,7 +110,7 @@ class Pipeline
 	}
 };
 
-/// What ina_widen makes of a number, by test_ina_widen.
+/// The number that ina_widen makes of a 16-bit number, as test_ina_widen checks.
 uint32_t widened(uint16_t half, const half::Format &format)
 {
 	if (half::is_nan(half, format))
@@ -134,7 +135,7 @@ void every_encoding(Pipeline &pipeline, const half::Format &format)
 	}
 }
 
-/// At every exponent: the lowest bits that are kept, the tie, and all next to them.
+/// For every exponent: the lowest bits that are kept, the tie, and their neighbours.
 void boundaries(Pipeline &pipeline, const half::Format &format)
 {
 	for (uint32_t exponent = 0; exponent < 255; exponent++)
@@ -152,7 +153,8 @@ void boundaries(Pipeline &pipeline, const half::Format &format)
 	pipeline.round(format, 0x7FC00000, 0x7F7FFFFF);
 }
 
-/// Random bits, in half of the cases with an exponent that the format knows, few bits set in some.
+/// Random bits. In half of the cases the exponent is in the format's range; some numbers have few
+/// bits set.
 uint32_t random_number(uint64_t dice, const half::Format &format)
 {
 	uint32_t bits = static_cast<uint32_t>(dice);
@@ -165,7 +167,7 @@ uint32_t random_number(uint64_t dice, const half::Format &format)
 		               << 23;
 	if ((dice >> 33 & 7) == 0)
 		bits &= ~0u << (dice >> 36 & 15);
-	/* A NaN has bits that either format keeps, or it is none that comes here. */
+	/* A NaN must have bits that either format keeps; other NaNs never come here. */
 	return (bits & 0x7FFFFFFF) > 0x7F800000 ? 0x7FC00000 : bits;
 }
 
@@ -185,7 +187,7 @@ int main()
 		const uint64_t low = random.next(), high = random.next();
 
 		pipeline.round(format, random_number(low, format), random_number(high, format));
-		if (i % 64 == 0) // a whole word among them
+		if (i % 64 == 0) // a whole word in between
 			pipeline.push(false, format.fraction_bits == 10, static_cast<uint32_t>(low),
 			              static_cast<uint32_t>(high), static_cast<uint32_t>(low));
 		if (i % RUN == 0) {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ina_top against the C model, frame by frame: random traffic of several jobs with every fault
-// that a network and a careless host can make, one frame at a time, the same frames out and the
-// same counters after each.
+// ina_top against the C model, frame by frame. The random traffic of several jobs has every fault
+// that a network and a careless host can make, one frame at a time. After each frame, the same
+// frames have come out and the counters are equal.
 
 #include "aggregator_rtl.hpp"
 #include "traffic.hpp"
 
 #include <memory>
 
-// The RTL's parameters, where a build has others than their defaults.
+// The RTL's parameters, if a build does not use their defaults.
 #ifndef INA_HALF_FORMATS
 #define INA_HALF_FORMATS 1
 #endif
@@ -45,10 +45,10 @@ const char *const counter_names[] = {
 #undef X
 };
 
-/// A connection as its sender and its receiver see it.
+/// A connection from the view of its sender and its receiver.
 struct Connection {
 	size_t cursor = 0;    // the next packet to send
-	size_t delivered = 0; // what its receiver has got, in order
+	size_t delivered = 0; // packets that its receiver has accepted, in order
 };
 
 using RunningJob = traffic::Running<Connection>;
@@ -105,16 +105,16 @@ class Comparison
 			one_frame();
 	}
 
-	/// TRACEs alone, at any place.
+	/// Only TRACEs, at any place.
 	void run_traces(unsigned frames)
 	{
 		while (frame_number < frames)
 			trace();
 	}
 
-	/// A job from its JOINs to its LEAVEs, without faults. If `lacks`, one rank has not added
-	/// to the LEAVEs' sum: a switch elsewhere was reset. Then the job breaks, and what its
-	/// ranks send is dropped for a quiet time.
+	/// Runs a job from its JOINs to its LEAVEs, without faults. If `lacks` is set, one rank has
+	/// not added to the LEAVEs' sum, because a switch elsewhere was reset. Then the job breaks,
+	/// and the packets of its ranks are dropped for a quiet time.
 	void run_life(const traffic::Shape &wanted, bool lacks)
 	{
 		std::vector<unsigned> ports;
@@ -127,7 +127,9 @@ class Comparison
 			return;
 		const uint32_t children = static_cast<uint32_t>(ports.size());
 		const uint32_t sizes =
-		        place.level ? children << (8 * (place.level - 1)) : 0; // 0: a place of none
+		        place.level ? children << (8 * (place.level - 1)) : 0; // 0: the place of a
+		                                                               // job that is at no
+		                                                               // switch of a tree
 		own.rank_count = children + (place.level ? 1 : 0);
 		own.places.assign(children, place.level << 24 | sizes);
 		if (place.uplinks) {
@@ -136,7 +138,7 @@ class Comparison
 			ports.push_back(static_cast<unsigned>(__builtin_ctz(place.uplinks)));
 		}
 		traffic::Job job(random, ports, 0, own);
-		/* The sum is made here, of one each and this one's; or comes down. */
+		/* The sum is made here, of all children's packets; or it comes down. */
 		const size_t deciding = place.uplinks ? children : 0;
 		const uint32_t others = place.uplinks ? 0 : children - 1;
 		const uint32_t contributors = own.rank_count - others - lacks;
@@ -144,7 +146,7 @@ class Comparison
 
 		std::memcpy(&leave[leave.size() - sizeof(ina_wire_trailer)], &contributors,
 		            sizeof(contributors));
-		for (unsigned i = 0; i < 2; i++) // the quiet time behind the reset ends
+		for (unsigned i = 0; i < 2; i++) // the quiet time after the reset ends
 			tick();
 		for (size_t index = 0; index < job.packets(); index++)
 			put_all(job, index);
@@ -167,7 +169,7 @@ class Comparison
 			totals[i] += rtl.counter(i);
 	}
 
-	/// Packets of down flows that their receivers have got.
+	/// Packets of down flows that their receivers have accepted.
 	uint64_t from_above = 0;
 
       private:
@@ -204,7 +206,7 @@ class Comparison
 		compare(frame);
 	}
 
-	/// The end of a time-to-live, for whoever was silent since the last.
+	/// The end of a time-to-live, for all jobs that were silent since the last one.
 	void age()
 	{
 		aggregator_age(model);
@@ -220,7 +222,7 @@ class Comparison
 		compare({});
 	}
 
-	/// The end of a patience with silent flows.
+	/// The end of a patience, for silent flows.
 	void patience()
 	{
 		aggregator_patience(model);
@@ -242,8 +244,8 @@ class Comparison
 			frames.clear();
 	}
 
-	/// The same frames in the same order, but for the frame that passes unchanged: it goes
-	/// another way, and may overtake the packets that a breaking job gives free.
+	/// Compares the frames in their order, except the frame that passes unchanged: it takes
+	/// another way, and may overtake packets that a breaking job releases.
 	void compare_port(unsigned p, const Bytes &input)
 	{
 		std::vector<Bytes> want = expected[p], got;
@@ -255,7 +257,7 @@ class Comparison
 		const auto is_input = [&input](const Bytes &frame) { return frame == input; };
 		std::stable_partition(want.begin(), want.end(), is_input);
 		std::stable_partition(got.begin(), got.end(), is_input);
-		if (input.empty()) { // several jobs may have expired at once
+		if (input.empty()) { // several jobs may expire at the same time
 			std::stable_sort(want.begin(), want.end(), is_flow_before);
 			std::stable_sort(got.begin(), got.end(), is_flow_before);
 		}
@@ -263,7 +265,7 @@ class Comparison
 			compare_frame(p, i, want[i], got[i]);
 	}
 
-	/// By QPN: each job has its own.
+	/// By QPN: each job has a different one.
 	static bool is_flow_before(const Bytes &a, const Bytes &b)
 	{
 		return bench::get_be32(a, bench::form_of(a).bth() + 4) <
@@ -295,7 +297,7 @@ class Comparison
 			      static_cast<unsigned long long>(want[i]));
 	}
 
-	/// What the receivers accept of the frames that came out.
+	/// Lets the receivers accept the frames that came out.
 	void deliver()
 	{
 		for (auto &entry : running)
@@ -344,15 +346,15 @@ class Comparison
 		const size_t index = random.below(running.size());
 		RunningJob &entry = *running[index];
 
-		if (entry.done() || random.below(4000) == 0) { // the latter: hosts that crashed
+		if (entry.done() || random.below(4000) == 0) { // some hosts crash
 			running.erase(running.begin() + static_cast<long>(index));
 			return;
 		}
 		send(entry, random.below(entry.connections.size()));
 	}
 
-	/// One port asks for all contexts, and the last JOIN is held where there are several. Its
-	/// jobs then expire.
+	/// One port asks for all contexts. If there are several, its last JOIN is held. Then its
+	/// jobs expire.
 	void crowd()
 	{
 		const unsigned port = static_cast<unsigned>(random.below(PORTS));
@@ -383,7 +385,7 @@ class Comparison
 		return header;
 	}
 
-	/// With any form and PSN.
+	/// A JOIN with any form and PSN.
 	Bytes join_frame(const ina_wire_header &header, uint32_t qpn)
 	{
 		bench::Packet packet;
@@ -416,7 +418,7 @@ class Comparison
 		own.messages = 1 + static_cast<unsigned>(random.below(shape.messages));
 		own.mtu = 48 + 16 * static_cast<unsigned>(random.below(shape.mtu / 16 - 2));
 		if (INA_MTU < 4096 && random.chance(5))
-			own.mtu = 2 * INA_MTU; // more than the aggregator takes
+			own.mtu = 2 * INA_MTU; // larger than the aggregator supports
 		if (random.chance(60))
 			own.window = 1 + static_cast<unsigned>(random.below(2 * INA_SLOT_COUNT));
 		if (random.chance(8))
@@ -426,8 +428,8 @@ class Comparison
 		                       std::vector<Connection>(ports.size())}));
 	}
 
-	/// All ranks are below, or the first child's flow goes on upward, and the last rank here is
-	/// that whose flow comes down.
+	/// All ranks are below, or the first child's flow is the border and the last rank here has
+	/// the down flow.
 	void put_in_place(std::vector<unsigned> &ports, traffic::Shape &own)
 	{
 		const uint32_t level = place.level;
@@ -445,7 +447,7 @@ class Comparison
 				own.places.push_back(static_cast<uint32_t>(random.next()));
 				break;
 			}
-		if (random.chance(4)) // and one is wrong
+		if (random.chance(4)) // and one of them is wrong
 			own.places[random.below(own.places.size())] ^= 1u << random.below(32);
 	}
 
@@ -459,7 +461,7 @@ class Comparison
 
 		if (random.below(200) == 0)
 			return impersonate(rank);
-		/* What is above this switch waits for what goes up, but for a few. */
+		/* The switch above waits for the parts of this one, with a few exceptions. */
 		if (is_uplink(rank.port) && index >= entry.connections[0].delivered &&
 		    random.chance(90))
 			return;
@@ -476,7 +478,7 @@ class Comparison
 			index = connection.delivered;
 		if (index >= count)
 			return;
-		/* DATA waits for the JOIN's ACK, but for a few. */
+		/* DATA waits for the JOIN's ACK, with a few exceptions. */
 		if (connection.delivered == 0 && random.chance(95))
 			connection.cursor = index = 0;
 		Bytes frame = rank.frame(index);
@@ -486,15 +488,15 @@ class Comparison
 			damage(frame, dice);
 		else if (index == connection.cursor)
 			connection.cursor++;
-		if (random.chance(3)) // what follows the iCRC is not the packet's
+		if (random.chance(3)) // bytes after the iCRC do not belong to the packet
 			frame.resize(frame.size() + 1 + random.below(200), 0x5A);
-		/* A path changes: it comes by another port, where its flow is not known. */
+		/* A path changes: the packet comes at another port, where its flow is not known. */
 		const bool moved = connection.delivered > 0 && random.chance(1);
 
 		put(moved ? static_cast<unsigned>(random.below(PORTS)) : rank.port, frame);
 	}
 
-	/// What another switch sends in place of a packet, or nearly.
+	/// The probe that another switch sends in place of a packet, or a packet close to it.
 	void other_probe(const traffic::Rank &rank)
 	{
 		const uint32_t edges[] = {0, 1, 1u << 13, (1u << 14) - 1, 1u << 14, 1u << 16};
@@ -513,8 +515,8 @@ class Comparison
 		put(rank.port, frame);
 	}
 
-	/// Another connection with the same addresses: of another job, or with PSNs far away; by
-	/// the same port, or by another one.
+	/// Another connection with the same addresses: it belongs to another job or has PSNs far
+	/// away, and comes at the same port or at another one.
 	void impersonate(const traffic::Rank &rank)
 	{
 		const unsigned port =
@@ -528,7 +530,8 @@ class Comparison
 			bench::put_be32(frame, form.bth() + 8,
 			                static_cast<uint32_t>(random.next()) & traffic::PSN_MASK);
 			if (random.chance(50))
-				frame[form.payload() + 8 + random.below(8)] ^= 0x10; // its job's id
+				frame[form.payload() + 8 + random.below(8)] ^=
+				        0x10; // another job id
 			bench::seal(frame);
 			put(port, frame);
 			if (tick_permille > 0 && random.chance(10))
@@ -536,7 +539,7 @@ class Comparison
 		}
 	}
 
-	/// Of another length than before, and right otherwise.
+	/// Changes only the length; all other fields are correct.
 	void change_length(Bytes &frame)
 	{
 		const bench::Form form = bench::form_of(frame);
@@ -550,10 +553,10 @@ class Comparison
 	{
 		const bench::Form form = bench::form_of(frame);
 
-		if (dice < 975) { // a byte is wrong
+		if (dice < 975) { // one wrong byte
 			frame[random.below(frame.size())] ^=
 			        static_cast<uint8_t>(1 + random.below(255));
-		} else if (dice < 982) { // too short or too long for what it says
+		} else if (dice < 982) { // shorter or longer than its length fields say
 			frame.resize(frame.size() -
 			             std::min<size_t>(frame.size() - 1, 1 + random.below(80)));
 		} else if (dice < 988) {
@@ -568,7 +571,7 @@ class Comparison
 		} else if (dice < 992) { // another opcode, iCRC right
 			frame[form.bth()] = static_cast<uint8_t>(random.below(0x20));
 			bench::seal(frame);
-		} else if (dice < 994) { // a length that cannot be joined
+		} else if (dice < 994) { // a length that cannot be summed
 			frame.resize(form.payload() + random.below(60) + 4);
 			bench::put_lengths(frame, frame.size() - form.udp());
 			bench::seal(frame);
@@ -576,7 +579,7 @@ class Comparison
 			frame.resize(form.payload() + 16 + 4);
 			bench::put_lengths(frame, frame.size() - form.udp());
 			bench::seal(frame);
-		} else if (dice < 997) { // a LEAVE out of place
+		} else if (dice < 997) { // a LEAVE at a wrong place
 			const size_t at = form.payload();
 
 			if (frame.size() > at + 4)
@@ -588,8 +591,8 @@ class Comparison
 		}
 	}
 
-	/// A TRACE, or nearly one: of another length, opcode, type or with a wrong iCRC. Each slot
-	/// is empty or holds anything.
+	/// A TRACE, or a frame close to one: with another length, opcode or type, or with a wrong
+	/// iCRC. Each slot is empty or random.
 	void trace()
 	{
 		bench::Packet packet;
@@ -624,7 +627,7 @@ class Comparison
 		put(static_cast<unsigned>(random.below(PORTS)), frame);
 	}
 
-	/// Frames that are none of the aggregator's business, and JOINs that are none either.
+	/// Frames that do not concern the aggregator, and invalid JOINs.
 	void stranger()
 	{
 		const unsigned port = static_cast<unsigned>(random.below(PORTS));
@@ -648,7 +651,7 @@ class Comparison
 			packet.payload = random.bytes(16 * random.below(40));
 			frame = bench::make_frame(packet);
 			break;
-		case 3: // RoCE that ends in mid-header
+		case 3: // RoCE that ends within its headers
 			packet.payload = random.bytes(64);
 			frame = bench::make_frame(packet);
 			frame.resize(1 + random.below(70));
@@ -663,14 +666,14 @@ class Comparison
 			header.exponent = static_cast<int32_t>(random.below(uint64_t{1} << 31));
 			frame = join_frame(header, packet.qpn);
 			if (random.chance(30))
-				frame.back() ^= 1; // and a wrong iCRC
+				frame.back() ^= 1; // and a wrong iCRC too
 		}
 		}
 		put(port, frame);
 	}
 };
 
-/// What it is built with.
+/// The number types of this build.
 std::vector<uint8_t> types()
 {
 	std::vector<uint8_t> built;
@@ -685,7 +688,7 @@ std::vector<uint8_t> types()
 	return built;
 }
 
-/// Alone, below another switch, or the highest of several.
+/// The only switch, one below another switch, or the highest of several.
 aggregator_place any_place(Random &random)
 {
 	aggregator_place place = {};
@@ -700,7 +703,7 @@ aggregator_place any_place(Random &random)
 	return place;
 }
 
-/// TRACEs at each level, from below and from above; at a switch by itself; and without an id.
+/// TRACEs at each level, from below and from above; at a single switch; and without an id.
 void traces(uint64_t seed)
 {
 	Random random(seed);
@@ -714,13 +717,13 @@ void traces(uint64_t seed)
 	}
 }
 
-/// A job's life at a switch by itself, at the highest of several, and below another one.
+/// The life of a job at a single switch, at the highest of several, and below another one.
 void lives(uint64_t seed)
 {
 	Random random(seed);
 	traffic::Shape shape;
 
-	shape.window = 1; // no switch grants less
+	shape.window = 1; // so that no switch grants less
 	shape.messages = 3;
 	shape.max_elements = 60;
 	shape.types = types();
@@ -735,14 +738,14 @@ void lives(uint64_t seed)
 			}
 }
 
-/// One aggregator's life: large packets now and then, small ones otherwise.
+/// The life of one aggregator, sometimes with large packets, otherwise with small ones.
 unsigned episode(uint64_t seed, uint64_t *totals, uint64_t *from_above)
 {
 	Random random(seed);
 	const bool large = random.below(6) == 0;
-	const unsigned longer = PORTS > 8 ? 4 : 1; // a sum takes so many more packets
+	const unsigned longer = PORTS > 8 ? 4 : 1; // how many times as many packets a sum takes
 	const unsigned frames = (large ? 300 : 900) * longer;
-	const unsigned ageing[] = {0, 5, 30, 100}; // a thousandth of the frames
+	const unsigned ageing[] = {0, 5, 30, 100}; // in thousandths of the frames
 	traffic::Shape shape;
 
 	shape.window = INA_SLOT_COUNT;
@@ -762,18 +765,19 @@ unsigned episode(uint64_t seed, uint64_t *totals, uint64_t *from_above)
 	return frames;
 }
 
-/// The first counter that no frame has moved, or nullptr. Counters that need not move are left out.
+/// The first counter that no frame has increased, or nullptr. Counters that need not move are left
+/// out.
 const char *never_moved(const uint64_t *totals)
 {
 	for (unsigned i = 0; i < INA_COUNTER_COUNT; i++) {
 		if (totals[i] > 0 || i == ANSWERS_DROPPED)
-			continue; // frame by frame, no answer waits for its turn
+			continue; // the frames come one by one, so no answer waits for its turn
 		if (i == NO_ROOM_DROPPED && INA_SLOT_COUNT > 8)
-			continue; // hardly any rank is a large window ahead of others
+			continue; // a rank is hardly ever a large window ahead of others
 		if (i == JOINS_HELD && INA_JOB_COUNT == 1)
-			continue; // a single context is nobody's share
+			continue; // a single context is never shared
 		if (i == CONTEXTS_LACKED && INA_JOB_COUNT >= 16)
-			continue; // there are about as many as jobs
+			continue; // there are about as many contexts as jobs
 		return counter_names[i];
 	}
 	return nullptr;
@@ -789,9 +793,9 @@ unsigned long long number(const char *name, unsigned long long otherwise)
 
 } // namespace
 
-// INA_PACKETS frames, in episodes with an aggregator each: crashed hosts fill its contexts in the
-// end. Each episode has a seed of its own; the last one printed replays the one that failed:
-// INA_SEED=that INA_PACKETS=1.
+// Runs INA_PACKETS frames in episodes, each with a new aggregator, because crashed hosts fill its
+// contexts in the end. Each episode has its own seed. To repeat the one that failed, use the last
+// seed printed: INA_SEED=<seed> INA_PACKETS=1.
 int main()
 {
 	const unsigned long long wanted = number("INA_PACKETS", 25000);
@@ -799,8 +803,8 @@ int main()
 	uint64_t totals[INA_COUNTER_COUNT] = {}, from_above = 0;
 	unsigned long long frames = 0;
 
-	// Some configurations make an event rare, so frames are generated until every counter has
-	// moved, at most four times as many as wanted.
+	// Some configurations make an event rare. So frames are generated until every counter has
+	// moved, but at most four times as many as requested.
 	while (frames < wanted ||
 	       (wanted >= 10000 && frames < 4 * wanted && never_moved(totals) != nullptr)) {
 		std::printf("INA_SEED=%llu INA_PACKETS=1 replays what follows packet %llu\n",

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ina_trace: a TRACE leaves with the switch's id and port and its jobs in its level's slot, as
-// docs/protocol.md has it, and with the iCRC of that, in each form and at each level. What ina_top
-// writes changes between frames and within them. Every other frame leaves as it came, those that
-// only look like a TRACE too. All leave at a beat a clock.
+// ina_trace: a TRACE leaves with the switch's id, the port and the number of jobs in the slot of
+// the switch's level, as docs/protocol.md says, and with the new iCRC, in each form and at each
+// level. The values from ina_top change between frames and within them. Every other frame leaves
+// unchanged, including frames that only resemble a TRACE. All leave at a beat a clock.
 
 #include "bench.hpp"
 #include "wire/ina_wire.h"
@@ -40,7 +40,8 @@ class Test
 		dut->m_axis_tready = 0;
 		dut.reset();
 	}
-	/// From the next frame on. Level, port and id stay as they are while frames are in here.
+	/// From the next frame on. Level, port and id stay unchanged while frames are in the
+	/// module.
 	void set_mark(const Mark &mark)
 	{
 		const uint64_t upper = static_cast<uint64_t>(mark.crc) << 13 | mark.level << 11 |
@@ -54,7 +55,7 @@ class Test
 		frames.push_back(in);
 		expected.push_back(out);
 	}
-	/// Clocks until all is out.
+	/// Runs until all frames are out, and returns the clocks.
 	uint64_t drain()
 	{
 		const uint64_t begin = dut.clocks;
@@ -70,9 +71,9 @@ class Test
 	bench::Dut<Vina_trace> dut;
 	std::deque<Frame> frames;
 	std::deque<bench::Bytes> expected;
-	size_t given = 0, taken = 0; // beats of the first frame of each
+	size_t given = 0, taken = 0; // beats given and taken of the first frame of each queue
 	bool offered = false, waits = false;
-	bench::Bytes waiting; // what was at the output, and not taken
+	bench::Bytes waiting; // the beat that was at the output, and not taken
 
 	void clock()
 	{
@@ -139,7 +140,7 @@ class Test
 	}
 };
 
-/// A TRACE whose slot of `level` is empty, whatever the others hold, and with a UDP checksum, which
+/// A TRACE whose slot of `level` is empty; the other slots are random. It has a UDP checksum, which
 /// the iCRC does not cover.
 bench::Bytes trace_frame(bench::Random &random, unsigned level)
 {
@@ -165,7 +166,8 @@ bench::Bytes trace_frame(bench::Random &random, unsigned level)
 	return frame;
 }
 
-/// What must leave: the id, the port and the jobs in the slot, all little-endian; no UDP checksum.
+/// The frame that must leave: it has the id, the port and the number of jobs in the slot, all
+/// little-endian, and no UDP checksum.
 bench::Bytes written(bench::Bytes frame, const Mark &mark)
 {
 	const bench::Form form = bench::form_of(frame);
@@ -180,7 +182,7 @@ bench::Bytes written(bench::Bytes frame, const Mark &mark)
 	return frame;
 }
 
-/// What the iCRC of any TRACE differs in by the slot.
+/// The difference that the slot makes in the iCRC of any TRACE.
 uint32_t crc_of(bench::Random &random, const Mark &mark)
 {
 	const bench::Bytes empty = trace_frame(random, mark.level), full = written(empty, mark);
@@ -220,7 +222,7 @@ void test_written(Test &test)
 		}
 }
 
-/// One clock, and a beat a clock, TRACEs too.
+/// A delay of one clock, and a beat a clock, for TRACEs too.
 void test_clocks(Test &test)
 {
 	Mark mark = {2, 5, 3, 0x0123456789ABCDEF, 0};

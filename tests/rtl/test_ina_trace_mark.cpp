@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ina_trace_mark: each port's mark carries the CRC of the slot that it describes, as zlib computes
-// it, with the slot at its level's place in a TRACE.
+// ina_trace_mark: each port's mark has the CRC of the slot that it describes, as zlib computes it
+// for the slot at its level's place in a TRACE.
 
 #include "bench.hpp"
 #include "wire/ina_wire.h"

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ina_trailer: an overflow of an element, and only of an element, in any packet of a message is
-// flagged in that message's trailer, and in no other message's or job's. Congestion is flagged in
-// the job's next trailer, and in no later one, nor in one of another job that has the context then.
-// That one of some contexts is wanted is flagged in the next trailer of DATA of one of their jobs,
-// once, and in none of a job that has such a context later. What a last beat has past its end
-// leaves as zeros. A JOIN's sum says the smaller of its window and the job's; and but for a part,
-// how many jobs were there before the job.
+// ina_trailer. If an element overflows in any packet of a message, that message's trailer says so,
+// but no trailer of another message or job; only elements count. Congestion is reported in the
+// job's next trailer, and in no later one, nor in a trailer of the next job that has the context.
+// If one of some contexts is wanted, the next trailer of DATA of one of their jobs says so, once;
+// no trailer of a later job in such a context does. Bytes past the end of a last beat leave as
+// zeros. A JOIN's sum has the smaller of its window and the job's. Unless it is a part, it also
+// says how many jobs were there before this one.
 
 #include "bench.hpp"
 #include "Vina_trailer.h"
@@ -25,7 +25,7 @@ struct Beat {
 	unsigned quads;
 };
 
-/// Is this lane of the beat neither message header nor trailer?
+/// Does this lane of the beat belong neither to the message header nor to the trailer?
 bool is_element(const Beat &beat, unsigned lane)
 {
 	if (beat.first && beat.starts && lane < 8)
@@ -78,7 +78,7 @@ int main()
 		const unsigned wants =
 		        random.chance(5) ? static_cast<unsigned>(random.below(16)) : 0;
 		const unsigned down_job = static_cast<unsigned>(random.below(JOBS));
-		// Nothing of a free context is under way.
+		// A free context has no packet under way.
 		const unsigned freed = static_cast<unsigned>(random.below(20));
 		const unsigned free_jobs =
 		        freed < JOBS && freed != job && freed != down_job ? 1u << freed : 0;
@@ -122,7 +122,7 @@ int main()
 				if (congested[job])
 					data[(beat.quads - 1) * 16 + 4] |= 4;
 				congested[job] = false;
-				// What is not first says nothing of its type.
+				// Only the first beat gives the message type.
 				const bool is_data =
 				        !(beat.first && beat.starts && data[3] != INA_WIRE_DATA);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ina_tree against host arithmetic in the order that docs and model promise: a balanced tree by
-// port number, missing ports bypassed. Random masks, operations, formats and gaps. Sums are also
-// held against the exact ones, within the bound of docs/protocol.md; max and min give the same
-// bits in every order of their operands.
+// ina_tree against the processor's arithmetic in the order that docs and model promise: a balanced
+// tree by port number, in which missing ports are bypassed. Masks, operations, formats and gaps are
+// random. The sums are also compared with the exact ones, within the bound of docs/protocol.md. Max
+// and min give the same bits in every order of their operands.
 
 #include "bench.hpp"
 #include "half.hpp"
@@ -23,11 +23,11 @@ namespace
 {
 
 constexpr unsigned LANES = 16;
-constexpr unsigned LEAVES = 16; // of the widest tree: those beyond the ports are missing
+constexpr unsigned LEAVES = 16; // of the widest tree: leaves beyond the ports are missing
 constexpr unsigned BEATS = 40000;
 constexpr unsigned NODE_CLOCKS = 5, HALF_CLOCKS = INA_HALF_FORMATS ? 3 : 0;
 
-// ina_pkg's: an operation with FLOAT set works on numbers of the beat's format.
+// as in ina_pkg: an operation with FLOAT set works on numbers of the beat's format
 enum { ADD, MAX, MIN, OR, FLOAT };
 enum { WORD, BFLOAT16, FLOAT16 };
 
@@ -53,7 +53,7 @@ uint32_t to_bits(float value)
 	return value != value ? 0x7FC00000 : bits;
 }
 
-/// IEEE 754-2019, 9.6, maximum: a NaN makes it one, and -0 is less than +0.
+/// IEEE 754-2019, 9.6, maximum: any NaN makes the result a NaN, and -0 is less than +0.
 float maximum(float a, float b)
 {
 	if (a != a || b != b)
@@ -95,7 +95,7 @@ Value combine(unsigned op, const Value &a, const Value &b)
 	return {true, a.overflow || b.overflow || overflow, combine_bits(op, a.bits, b.bits)};
 }
 
-// Leaves [from, from + count) of one lane, count a power of two.
+// The leaves [from, from + count) of one lane; count is a power of two.
 Value sum_of(unsigned op, const std::vector<Value> &ports, unsigned from, unsigned count)
 {
 	if (count == 1)
@@ -105,9 +105,10 @@ Value sum_of(unsigned op, const std::vector<Value> &ports, unsigned from, unsign
 }
 
 /// Pairwise summation (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., 4.2): the
-/// error is at most d u / (1 - d u) times the sum of magnitudes, with d levels and u = 2^-24; for
-/// numbers of 16 bits one more rounding, of half a unit in the last place. What __float128 itself
-/// loses is 2^-113 of the magnitudes, far less than the bound leaves. Overflow is no rounding.
+/// error is at most d u / (1 - d u) times the sum of magnitudes, with d levels and u = 2^-24. For
+/// 16-bit numbers there is one more rounding, of half a unit in the last place. The error of
+/// __float128 itself is 2^-113 of the magnitudes, far less than the bound. An overflow is not a
+/// rounding error.
 void check_bound(const std::vector<Value> &ports, float sum, double result, const half::Format *to)
 {
 	__float128 exact = 0, magnitudes = 0, allowed, error;
@@ -138,7 +139,7 @@ void check_bound(const std::vector<Value> &ports, float sum, double result, cons
 	      static_cast<double>(error), static_cast<double>(allowed));
 }
 
-/// Max and min do not depend on the order, unless one operand alone is bypassed.
+/// Max and min do not depend on the order, unless there is only one operand, which is bypassed.
 void check_order(bench::Random &random, unsigned op, std::vector<Value> ports, uint32_t result)
 {
 	if (std::count_if(ports.begin(), ports.end(), [](const Value &v) { return v.present; }) < 2)
@@ -156,8 +157,8 @@ struct Expected {
 	uint32_t lane[LANES];
 };
 
-// Small integers, extremes and NaNs among the random bits, so that every rule is met often; and
-// numbers near each other, whose sums are finite and round.
+// Random bits, mixed with small integers, extremes and NaNs, so that every rule is tested often;
+// and numbers near each other, whose sums are finite and need rounding.
 uint32_t random_lane(bench::Random &random)
 {
 	static const uint32_t chosen[] = {
@@ -197,7 +198,7 @@ uint32_t widened(uint16_t half, const half::Format &format)
 	                                          : static_cast<float>(half::value(half, format)));
 }
 
-/// One half of a lane: what the numbers of the ports must give.
+/// The expected result in one half of a lane, from the numbers of the ports.
 uint16_t expected_half(bench::Random &random, unsigned op, const half::Format &format,
                        const std::vector<uint16_t> &halves, uint32_t mask)
 {
@@ -205,7 +206,7 @@ uint16_t expected_half(bench::Random &random, unsigned op, const half::Format &f
 
 	for (unsigned port = 0; port < INA_PORT_COUNT; port++)
 		ports.push_back({(mask >> port & 1) != 0, false, widened(halves[port], format)});
-	if ((mask & (mask - 1)) == 0) // alone: bit by bit
+	if ((mask & (mask - 1)) == 0) // a single operand: bit by bit
 		return halves[static_cast<unsigned>(__builtin_ctz(mask))];
 	const float sum = to_float(sum_of(op, ports, 0, LEAVES).bits);
 	const uint16_t result = half::round(static_cast<double>(sum), format);
@@ -257,7 +258,7 @@ Value random_words(bench::Dut<Vina_tree> &dut, bench::Random &random, unsigned l
 	return sum;
 }
 
-// One that this configuration has.
+// A random operation that this configuration supports.
 unsigned random_operation(bench::Random &random, unsigned lane)
 {
 	static const unsigned always[] = {MAX, OR, FLOAT | ADD};
@@ -271,7 +272,7 @@ unsigned random_operation(bench::Random &random, unsigned lane)
 	return optional[choice - 3];
 }
 
-// Sets a random beat on the inputs, and says what must come of it.
+// Sets a random beat on the inputs, and returns the expected result.
 Expected random_beat(bench::Dut<Vina_tree> &dut, bench::Random &random)
 {
 	const uint32_t all = (1u << INA_PORT_COUNT) - 1;

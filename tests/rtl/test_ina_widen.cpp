@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ina_widen: every one of the 65,536 encodings of both formats, in both halves, against what the
-// encoding means, worked out in floating point; NaNs by their bits. Words stay as they are.
+// ina_widen: every one of the 65,536 encodings of both formats, in both halves, against the value
+// of the encoding, computed in floating point. NaNs are compared by their bits. Words stay
+// unchanged.
 
 #include "bench.hpp"
 #include "half.hpp"
@@ -10,7 +11,7 @@
 namespace
 {
 
-// `bits` as float32 means the same number, or is the NaN of the same sign and fraction.
+// Does `bits` as float32 have the same value, or is it the NaN of the same sign and fraction?
 bool is_same(uint32_t bits, uint16_t half, const half::Format &format)
 {
 	const unsigned lost = 23 - format.fraction_bits;
@@ -27,8 +28,8 @@ bool is_same(uint32_t bits, uint16_t half, const half::Format &format)
 
 constexpr unsigned LANES = 16;
 
-/// A beat of pairs in all lanes, each encoding in the lanes in turn, once as a lower and once as an
-/// upper half.
+/// Beats of pairs in all lanes. The encodings take turns in the lanes, each once as a lower and
+/// once as an upper half.
 void every_encoding(bench::Dut<Vina_widen> &dut, const half::Format &format)
 {
 	for (uint32_t low = 0; low < 0x10000 + LANES - 1; low++) {
@@ -54,7 +55,7 @@ void every_encoding(bench::Dut<Vina_widen> &dut, const half::Format &format)
 	}
 }
 
-/// Words, in all lanes or in those that have no pair; the upper numbers there stay as they were.
+/// Words, in all lanes or in those without a pair; the upper numbers there stay unchanged.
 void words(bench::Dut<Vina_widen> &dut, bench::Random &random)
 {
 	uint32_t high[LANES];

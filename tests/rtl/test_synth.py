@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report on synthesis, on netlists small enough to be worked out by hand."""
+"""The report on synthesis, for netlists that are small enough to be worked out by hand."""
 
 import json
 import pathlib
@@ -33,7 +33,7 @@ def load(tmp_path, modules):
     return netlist.Netlist(path, "top")
 
 
-# A register, a LUT in a module of its own, a LUT beside it, a register: twice the child.
+# A register, a LUT in a child module, a LUT next to it, and a register: the child occurs twice.
 CHILD = module({"a": ("input", [2]), "y": ("output", [3])},
                {"lut": cell("LUT1", I0=[2], O=[3])}, [("a", [2]), ("y", [3])])
 TOP = module({"clk": ("input", [2])},

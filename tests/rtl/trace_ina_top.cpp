@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What scripts/waveforms.py draws: two ranks join a job, send one packet each, and rank 0 sends its
-// packet again. The signals are printed by ina_probe.sv, the headings between them here.
+// The run that scripts/waveforms.py draws: two ranks join a job, send one packet each, and rank 0
+// sends its packet again. ina_probe.sv prints the signals, and this program the headings between
+// them.
 
 #include "measure.hpp"
 
@@ -23,7 +24,7 @@ int main()
 		rtl.settle();
 	};
 
-	rtl.reset(); // its job has been joined: once more, to be drawn
+	rtl.reset(); // the job was joined only to get ready: now once more, for the figure
 	begin("join");
 	rtl.in[0].push_back(sender.join(0));
 	late(sender.join(1));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Jobs as hosts would send them: for each rank the packets of its connection, from JOIN to LEAVE,
-// and the sums that must come back, worked with the arithmetic of this machine.
+// and the sums that must come back, computed with this machine's arithmetic.
 
 #ifndef INA_TRAFFIC_HPP
 #define INA_TRAFFIC_HPP
@@ -25,16 +25,16 @@ struct Shape {
 	unsigned mtu = 256;
 	unsigned messages = 10;        // DATA messages
 	unsigned max_elements = 300;   // of one of them
-	unsigned mismatch_percent = 0; // how likely one rank's message differs
+	unsigned mismatch_percent = 0; // probability that one rank's message differs
 	bool other_ids = true; // such a message may have another job id: its packets are dropped
-	unsigned marked_percent = 0; // how likely a packet comes with ECN = 3
-	// Number types and operations of messages, but for those that may be of any all the same.
+	unsigned marked_percent = 0; // probability that a packet comes with ECN = 3
+	// Number types and operations of messages, except those that may have any type.
 	std::vector<uint8_t> types; // empty: any
 	bool has_max_min = true;
 	unsigned any_percent = 0;
-	// Of a job with ranks elsewhere: how many it has, and the places in the JOINs of those
-	// here.
-	unsigned rank_count = 0; // 0: none are elsewhere
+	// For a job that also has ranks elsewhere: its number of ranks, and the places in the JOINs
+	// of the ranks here.
+	unsigned rank_count = 0; // 0: all ranks are here
 	std::vector<uint32_t> places;
 };
 
@@ -43,7 +43,7 @@ struct Segment {
 	Bytes payload;
 };
 
-/// One message of all ranks, and its sum.
+/// A message of each rank, and their sum.
 struct Message {
 	std::vector<Bytes> of_rank;
 	Bytes sum;
@@ -79,7 +79,7 @@ struct Rank {
 		return bench::make_frame(packet);
 	}
 
-	/// Is a frame of this connection, as far as the receiver's addresses tell?
+	/// Does a frame belong to this connection, according to the receiver's addresses?
 	bool owns(const Bytes &frame) const
 	{
 		if (frame.size() < form.payload() + bench::ICRC_BYTES ||
@@ -95,7 +95,7 @@ struct Rank {
 		       (bench::get_be32(frame, form.bth() + 4) & PSN_MASK) == qpn;
 	}
 
-	/// Of a frame that it owns.
+	/// For a frame that it owns.
 	uint32_t psn_of(const Bytes &frame) const
 	{
 		return bench::get_be32(frame, form.bth() + 8) & PSN_MASK;
@@ -132,7 +132,7 @@ inline uint32_t to_bits(float value)
 	return value != value ? 0x7FC00000u : bits;
 }
 
-/// IEEE 754-2019, 9.6, maximum: a NaN makes it one, and -0 is less than +0.
+/// IEEE 754-2019, 9.6, maximum: any NaN makes the result a NaN, and -0 is less than +0.
 inline float maximum(float a, float b)
 {
 	if (a != a || b != b)
@@ -142,8 +142,8 @@ inline float maximum(float a, float b)
 	return a > b ? a : b;
 }
 
-/// What becomes of the elements over a balanced tree by port number; ports without a rank are no
-/// operands. Numbers of 16 bits, two in a word, are float32 on their way, and rounded at its end.
+/// Combines elements in a balanced tree by port number; ports without a rank are not operands. Two
+/// 16-bit numbers share a word; each is widened to float32, and rounded after the root.
 class TreeSum
 {
       public:
@@ -246,7 +246,7 @@ class Job
 		return message_of.size();
 	}
 
-	/// A job of one rank on each of `ports`, in a ring. `serial` tells its connections apart.
+	/// A job of one rank on each of `ports`, in a ring. `serial` distinguishes its connections.
 	Job(bench::Random &random, const std::vector<unsigned> &ports, unsigned serial,
 	    const Shape &wanted)
 	    : id(random.next()), shape(wanted)
@@ -282,7 +282,8 @@ class Job
 	uint32_t number = 0;
 	uint32_t remaining_bytes;
 
-	/// DSCP 43, with any ECN: a few packets come marked, and a few are not ECN-capable.
+	/// DSCP 43, with any ECN: a few packets are congested already, and a few are not
+	/// ECN-capable.
 	uint8_t tos(bench::Random &random) const
 	{
 		if (random.chance(shape.marked_percent))
@@ -454,7 +455,7 @@ class Job
 		return sum;
 	}
 
-	/// By an aggregator that has room.
+	/// The window that an aggregator with enough room grants.
 	unsigned granted() const
 	{
 		unsigned window = 1;

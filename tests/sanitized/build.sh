@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# build.sh SOURCE BUILD PROGRAM...: these programs with sanitizers, into BUILD.
+# build.sh SOURCE BUILD PROGRAM...: builds these programs with sanitizers, in BUILD.
 set -euo pipefail
 
 source=$1 build=$2

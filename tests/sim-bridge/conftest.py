@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bridges for tests, from tests/protocol as the frames are."""
+"""Bridges for tests; like the frames, they come from tests/protocol."""
 import os
 import pathlib
 import random
@@ -19,7 +19,7 @@ def start(tmp_path):
     def start_one(ports, *arguments, kind=socket.SOCK_SEQPACKET):
         if "--aggregator" not in arguments:
             arguments += ("--aggregator", "model")
-        if "--quiet" not in arguments:  # so that hosts may JOIN at once
+        if "--quiet" not in arguments:  # so that hosts may JOIN immediately
             arguments += ("--quiet", "0")
         folder = tmp_path / str(len(bridges))
         folder.mkdir()

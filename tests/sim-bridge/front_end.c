@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Messages first, then what a driver makes of them. */
+/* Messages first, then the actions of a driver. */
 #define _GNU_SOURCE
 #include "front_end.h"
 
@@ -9,10 +9,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* In each ring's part of the memory. */
+/* Offsets in each ring's part of the memory. */
 enum { RING_BYTES = 0x4000, AVAILABLE_AT = 0x1000, USED_AT = 0x2000 };
 
-/* Of a message: the protocol's version, and a reply is wanted. */
+/* Flags of a message: the protocol's version, and a reply is wanted. */
 enum { FLAGS = 1 | 8 };
 
 static void need(bool good)
@@ -66,7 +66,7 @@ bool front_end_say(struct front_end *front, uint32_t request, const void *bytes,
 	need(sendmsg(front->fd, &message, 0) == (ssize_t)(sizeof(header) + count));
 	const bool is_there = vhost_serve(&front->device);
 	while (recv(front->fd, replies, sizeof(replies), MSG_DONTWAIT) > 0)
-		; /* what it says does not matter */
+		; /* its contents do not matter */
 	return is_there;
 }
 
@@ -97,7 +97,7 @@ bool front_end_enable(struct front_end *front, uint32_t queue, bool on)
 void front_end_start(struct front_end *front)
 {
 	need(front_end_share_memory(front, FRONT_END_MEMORY_BYTES, 0, front->memory_fd));
-	/* Any descriptor will do for calls: nobody is called here. */
+	/* Any descriptor will do for calls, because no event is sent here. */
 	need(front_end_say(front, FRONT_END_SET_BACKEND_REQ_FD, NULL, 0, front->memory_fd));
 	for (uint32_t queue = 0; queue < VHOST_QUEUES; queue++)
 		need(front_end_place_ring(front, queue, 0) && front_end_enable(front, queue, true));

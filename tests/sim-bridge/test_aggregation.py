@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Steering, quiet times, and jobs through the aggregator, be it the model or the Verilated RTL."""
+"""Steering, quiet times, and jobs through the aggregator, which is the model or the Verilated RTL."""
 import random
 import struct
 import time
@@ -28,13 +28,13 @@ class Job:
 
     def __init__(self, bridge, ranks, forms=None):
         self.bridge, self.ranks = bridge, ranks
-        self.forms = forms or [{}] * ranks  # how packet() makes each rank's frames
+        self.forms = forms or [{}] * ranks  # packet()'s arguments for each rank's frames
         self.number = 0
         self.psn = FIRST_PSN
         introduce(bridge, ranks)
 
     def exchange(self, kind, elements=None, number_type=0, mtu=1024, tos=0xAE):
-        """`elements[rank]`; returns what each rank received: elements and trailer."""
+        """Sends `elements[rank]`; returns the elements and the trailer that each rank received."""
         elements = elements or [b""] * self.ranks
         cut = [segments(message(rank, self.ranks, kind, self.number, elements[rank], number_type), mtu)
                for rank in range(self.ranks)]
@@ -70,7 +70,7 @@ def test_sums(start, rng, kind, ranks):
         for got, trailer in job.exchange(DATA, elements, INT32, mtu):
             assert got == want
             assert trailer == (ranks, 0, job.number - 1, ranks - 1)
-    # Small integers: exact in any order.
+    # Small integers, whose sums are exact in any order.
     numbers = [[float(rng.randrange(-9999, 9999)) for _ in range(100)] for _ in range(ranks)]
     want = struct.pack("<100f", *(sum(column) for column in zip(*numbers)))
     packets += 1
@@ -186,8 +186,8 @@ def test_order_of_one_connection(start, kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_dead_jobs_make_room(start, kind):
-    """All contexts have jobs whose hosts never say LEAVE; the last one still waits for a rank. Then another job."""
-    ttl_s = 1  # so that only a standstill of the machine could be taken for silence
+    """All contexts have jobs whose hosts never send LEAVE; the last one still waits for a rank. Then another job comes."""
+    ttl_s = 1  # long enough that only a standstill of the machine would count as silence
     bridge = start(2, "--aggregator", kind, "--job-ttl", ttl_s)
     introduce(bridge, 2)
 
@@ -206,7 +206,8 @@ def test_dead_jobs_make_room(start, kind):
             assert trailer_of(bridge.receive(0)[54:-4])[0] == trailer_of(bridge.receive(1)[54:-4])[0] == 2
     bridge.send(0, join(0, CONTEXTS))
     assert bridge.receive(1) == join(0, CONTEXTS)  # refused
-    # The third job's host 0 goes on, and its packets wait for host 1. The others expire; the JOIN that waited alone is dropped.
+    # The third job's host 0 continues, and its packets wait for host 1. The other jobs expire; the JOIN that waited alone is
+    # dropped.
     end = time.monotonic() + PATIENCE_S
     psn, got = FIRST_PSN, []
     while 2 not in got:
@@ -220,7 +221,7 @@ def test_dead_jobs_make_room(start, kind):
         got = [trailer_of(frame[54:-4])[0] for frame in frames]
         time.sleep(ttl_s / 20)
     waiting = range(FIRST_PSN + 1, psn + 1)
-    # Without more traffic, the engine is turned all the same: the third job's packets, raw.
+    # Without more traffic, the engine still runs: the third job's packets come raw.
     for psn in waiting:
         frame = bridge.receive(1)
         assert psn_of(frame) == psn & 0xFFFFFF and trailer_of(frame[54:-4])[0] == 1
@@ -237,14 +238,14 @@ def test_no_time_to_live(start, kind):
     bridge = start(2, "--aggregator", kind, "--job-ttl", "0")
     job = Job(bridge, 2)
     job.exchange(JOIN)
-    bridge.settle()  # the switch has looked at its clock several times
+    bridge.settle()  # the switch has read its clock several times
     assert [trailer[0] for _, trailer in job.exchange(DATA, [bytes(16)] * 2, INT32)] == [2, 2]
     assert bridge.end()["aggregator"]["jobs_expired"] == 0
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_quiet_time(start, kind):
-    """At the start, and after each reset: what is marked is dropped, all else passes."""
+    """At the start, and after each reset: marked SENDs are dropped, and all other frames pass."""
     bridge = start(2, "--aggregator", kind, "--quiet", "1000000")
     introduce(bridge, 2)
     join = packet(0, 1, 0, message(0, 2, JOIN, 0))
@@ -258,20 +259,20 @@ def test_quiet_time(start, kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_end_of_the_quiet_time(start, kind):
-    """A JOIN that comes again and again is taken in the end; after a reset it is not, at first."""
+    """A JOIN that is sent again and again is taken in the end; after a reset it is dropped at first."""
     bridge = start(2, "--aggregator", kind, "--quiet", "200", "--reset-every", "1000")
     introduce(bridge, 2)
     frame = packet(0, 1, 0, bytes(64))  # marked, and of no job: it passes
     sent = 0
     while frame not in bridge.settle()[1]:
-        time.sleep(0.005)  # it is over long before the 1000th
+        time.sleep(0.005)  # the quiet time ends long before the 1000th
         bridge.send(0, frame)
         sent += 1
     for _ in range(1000 - sent):
         bridge.send(0, frame)
         assert bridge.receive(1) == frame
     bridge.send(0, frame)
-    bridge.settle()  # it may have overtaken one of the first, but not this one, which is counted
+    bridge.settle()  # it may have overtaken one of the first, but not this frame, which is counted
     stats = bridge.end()
     assert stats["engine_resets"] == 1 and stats["aggregator"]["quiet_dropped"] == 1, stats
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The capture, read by programs that know nothing of us: scapy and tshark."""
+"""The capture, read by independent programs: scapy and tshark."""
 import shutil
 import subprocess
 
@@ -55,7 +55,7 @@ def test_scapy(start, tmp_path):
         assert frame.proto == 0x0800 and frame.lladdrlen == 6
         assert bytes(frame)[12:18] == bytes([2, 0, 0, 0, 0, source + 1])
         assert frame[UDP].dport == 4791
-        # The layer computes the iCRC anew when it is built without one.
+        # If the layer is built without an iCRC, it computes it again.
         found = frame[BTH].icrc
         rebuilt = IP(bytes(frame[IP]))
         rebuilt[BTH].icrc = None
@@ -92,7 +92,8 @@ def test_limit(start, tmp_path):
 
 
 def test_faults_and_capture(start, tmp_path):
-    """What is lost before the switch is not in it at all; what is lost behind it only comes in."""
+    """A frame that is lost before the switch is not in the capture at all; one that is lost after it appears only as it came
+    in."""
     path = tmp_path / "bridge.pcap"
     bridge = start(2, "--pcap", path, "--loss-up", 0.3, "--loss-down", 0.3)
     bridge.send(1, plain(1, 0))

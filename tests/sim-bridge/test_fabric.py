@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Several switches in one bridge: raw frames through two and three of them, over cables that have a name."""
+"""Several switches in one bridge: raw frames through two and three of them, over named cables."""
 import json
 import time
 
@@ -16,7 +16,7 @@ ACKNOWLEDGE = 17  # the BTH's opcode
 
 
 def introduce(bridge, hosts):
-    """Every host is known everywhere."""
+    """Makes every host known everywhere."""
     for host in hosts:
         bridge.send(host, BROADCAST + plain(host, 0)[6:])
         for other in hosts:
@@ -31,7 +31,7 @@ def leaf_spine(start, *options, leaves=2, hosts=2):
 
 
 def test_to_another_leaf(start):
-    """By the spine, once, and to nobody else; a frame between neighbours stays below it."""
+    """Over the spine, once, and to no other host; a frame between neighbours stays below the spine."""
     bridge = leaf_spine(start, "--aggregator", "off")
     before = b"\x88\xb5before"
     for source, destination in [(0, 3), (3, 0), (0, 1), (2, 3)]:
@@ -40,7 +40,7 @@ def test_to_another_leaf(start):
         assert bridge.receive(destination) == frame
     assert bridge.settle() == [[], [], [], []]
     stats = bridge.end()
-    turns = bridge.turn  # of markers, which are flooded as the broadcasts are
+    turns = bridge.turn  # of markers, which are flooded like the broadcasts
     # A broadcast from each host goes over both cables, once; then 0 -> 3 and 3 -> 0.
     for cable in stats["cables"].values():
         assert [cable[way]["frames"] for way in ("up", "down")] == 2 * [2 * (1 + turns) + 1]
@@ -51,7 +51,7 @@ def test_to_another_leaf(start):
 
 
 def test_unknown_destination(start):
-    """It goes everywhere, once, also where there are loops."""
+    """It goes everywhere, once, even if there are loops."""
     bridge = start(4, "--topology", "clos:2x2x2", "--aggregator", "off")
     frame = mac(3) + mac(0) + b"\x88\xb5where?"
     bridge.send(0, frame)
@@ -60,12 +60,12 @@ def test_unknown_destination(start):
 
 
 def spread(start, flows, marked, tree=None, opcode=SEND_ONLY):
-    """Flows from host 0 to host 2 of another leaf, five packets each; frames a spine."""
+    """Sends flows from host 0 to host 2 of another leaf, five packets each. Returns the number of frames on each spine."""
     bridge = start(4, "--topology", "clos:2x2x2", "--aggregator", "off")
     introduce(bridge, range(4))
     for flow in range(flows):
         for psn in range(5):
-            # The source port of a flow is of its source, or of its tree.
+            # The source port of a flow belongs to its source, or to its tree.
             frame = packet(flow, 2, psn, bytes(32), opcode, tos=MARKED if marked else 0, source_mac=mac(0))
             if tree is not None:
                 frame = frame[:34] + (TREE_PORT + tree).to_bytes(2, "big") + frame[36:]
@@ -78,7 +78,7 @@ def spread(start, flows, marked, tree=None, opcode=SEND_ONLY):
 
 
 def test_multipath(start):
-    """Flows spread over the spines, each keeps to one, and the next time it is the same one."""
+    """Flows spread over the spines, each stays on one, and the next time it takes the same one."""
     first, second = spread(start, 40, marked=False)
     assert first + second == 40 * 5 and first % 5 == second % 5 == 0
     assert 10 * 5 <= first <= 30 * 5
@@ -88,13 +88,14 @@ def test_multipath(start):
 @pytest.mark.parametrize("opcode", [SEND_ONLY, ACKNOWLEDGE])
 @pytest.mark.parametrize("tree", range(4))
 def test_aggregated_flows_follow_their_tree(start, tree, opcode):
-    """What is for aggregators goes by its UDP source port, whatever its addresses: the flows of a tree meet. So do their ACKs."""
+    """The UDP source port of frames for aggregators chooses the path, whatever their addresses: the flows of a tree meet. So do
+    their ACKs."""
     assert spread(start, 12, marked=True, tree=tree, opcode=opcode) == ((12 * 5, 0) if tree % 2 == 0 else (0, 12 * 5))
 
 
 @pytest.mark.parametrize("kind", ["model", "rtl"])
 def test_job_inside_a_leaf(start, kind):
-    """Two jobs, one at each leaf, each added up there; the spine has no aggregator and sees nothing."""
+    """Two jobs, one at each leaf, each summed there; the spine has no aggregator and sees nothing."""
     bridge = leaf_spine(start, "--aggregator", kind, "--at", "spine0,aggregator=off")
     for leaf in range(2):
         ranks = [2 * leaf, 2 * leaf + 1]
@@ -128,7 +129,7 @@ def test_idle_switches_cost_nothing(start):
 
 
 def through(bridge, count=400):
-    """Numbered packets from host 0 to host 2, of another leaf; which come."""
+    """Sends numbered packets from host 0 to host 2, of another leaf. Returns those that come."""
     for psn in range(count):
         bridge.send(0, packet(0, 2, psn, bytes(32), WRITE_ONLY, tos=0))
     return [psn_of(frame) for frame in bridge.settle(spared_marker)[2]]
@@ -150,7 +151,7 @@ def test_faults_of_a_named_cable(start):
 
 
 def test_faults_of_all_cables(start):
-    """An option without a name holds for every cable on the way, each by a stream of its own."""
+    """An option without a name applies to every cable on the way, each with a separate random stream."""
     bridge = leaf_spine(start, "--aggregator", "off", "--loss-up", "0.1", "--loss-down", "0.1")
     got = through(bridge)
     stats = bridge.end()
@@ -175,7 +176,7 @@ def test_rate_and_marks_of_a_cable(start):
 
 
 def test_full_queue_of_a_cable(start):
-    """What finds the queue full is dropped; what comes later is not."""
+    """A frame that finds the queue full is dropped; later ones are not."""
     bridge = leaf_spine(start, "--aggregator", "off", "--at", "leaf0:up0,link-rate=1M,queue=10k")
     for psn in range(50):
         bridge.send(0, packet(0, 2, psn, bytes(900), tos=0))
@@ -199,8 +200,8 @@ def test_full_queue_of_a_cable(start):
 
 
 def test_capture_of_a_named_cable(start, tmp_path):
-    """Both ends of a cable: a frame goes out of the one and comes in at the other. Interfaces are counted from 1:
-    hosts, then two for each cable between switches, the lower end first."""
+    """Both ends of a cable: a frame leaves at one end and comes in at the other. Interfaces are counted from 1: first hosts, then
+    two for each cable between switches, the lower end first."""
     path = tmp_path / "cable.pcap"
     bridge = leaf_spine(start, "--aggregator", "off", "--pcap", path, "--pcap-cable", "leaf1:up0", "--pcap-cable", "3")
     for source, destination in [(0, 3), (3, 0), (0, 1)]:
@@ -224,7 +225,7 @@ def test_capture_of_all(start, tmp_path):
 
 
 def test_file(start, tmp_path):
-    """A host at the spine; two cables side by side."""
+    """A host at the spine; two cables in parallel."""
     path = tmp_path / "fabric.json"
     path.write_text(json.dumps({"switches": [{"name": "a", "hosts": [0, 2], "up": ["top", "top"]},
                                              {"name": "top", "hosts": [1], "aggregator": "model"}],

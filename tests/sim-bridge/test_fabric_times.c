@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Virtual time over several switches, in the time that it is told: cables, cuts, clocks side by
- * side. */
+/* Virtual time over several switches, with the times that the test gives: cables, cuts, and clocks
+ * next to each other. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -94,12 +94,13 @@ static void send(struct rig *rig, unsigned from, const char *destination, uint64
 	fabric_receive(&rig->fabric, from, time_ns, frame);
 }
 
-/* Each way, and a second frame behind the first: it waits for it once, at the first cable. */
+/* Each way, and a second frame after the first: it waits for it once, at the first cable. */
 static void test_way(void **state)
 {
 	struct rig *rig = *state;
 
-	send(rig, 1, "\2host0", 0); /* not known: flooded, to the one that it is for */
+	send(rig, 1, "\2host0", 0); /* unknown destination: flooded, and delivered to the right
+	                             * host */
 	run_until(rig, MS);
 	assert_int_equal(rig->came, 1);
 	assert_int_equal(rig->came_to[0], 0);
@@ -120,7 +121,7 @@ static void test_cable_of_its_own(void **state)
 
 	assert_string_equal(cable->at->name, "leaf1:up0");
 	cable->wires[LINK_DOWN].bits_per_second = 1000000000;
-	cable->wires[LINK_DOWN].limit_bytes = 300; /* two frames */
+	cable->wires[LINK_DOWN].limit_bytes = 300; /* room for two frames */
 	for (unsigned i = 0; i < 3; i++)
 		send(rig, 0, "\2host1", 0);
 	run_until(rig, MS);
@@ -130,7 +131,7 @@ static void test_cable_of_its_own(void **state)
 	assert_int_equal(cable->counts[LINK_DOWN].dropped_queue_full, 1);
 }
 
-/* What is on the cable when it is cut is lost, too. */
+/* Frames that are on the cable when it is cut are lost, too. */
 static void test_cut(void **state)
 {
 	struct rig *rig = *state;
@@ -145,7 +146,7 @@ static void test_cut(void **state)
 	send(rig, 0, "\2host1", 0); /* before the hosts' start nothing is cut */
 	run_until(rig, 3 * MS);
 	assert_int_equal(rig->came, 1);
-	rig->fabric.hosts_start_ns = 5 * MS; /* so it is out from 10 to 11 ms */
+	rig->fabric.hosts_start_ns = 5 * MS; /* so the cable is cut from 10 to 11 ms */
 	const struct {
 		uint64_t time_ns;
 		unsigned came;
@@ -175,7 +176,7 @@ static void make_send(uint8_t *frame)
 	packet_put_be16(ip + PACKET_IPV4_BYTES + PACKET_UDP_DPORT_AT, INA_WIRE_UDP_PORT);
 }
 
-/* Keeps the ECN of what it is given. */
+/* Keeps the ECN of the frames that it gets. */
 struct ecn_engine {
 	struct engine engine;
 	unsigned count;
@@ -194,8 +195,9 @@ static void ecn_put(struct engine *engine, unsigned port, const uint8_t *frame, 
 }
 
 /*
- * What enters an aggregator by a port is marked while the queue of that port, to which its sum
- * goes, is above the threshold. That of host 0 has 0, 150, 300 and 450 bytes, one after the other.
+ * A frame that enters an aggregator by a port is marked if the queue of that port, to which its sum
+ * will go, is above the threshold. The queue of host 0 has 0, 150, 300 and 450 bytes, one after the
+ * other.
  */
 static void test_marked_on_entry(void **state)
 {
@@ -227,8 +229,8 @@ static void test_marked_on_entry(void **state)
 }
 
 /*
- * Aggregators with a clock of 4 ns. The one at leaf 0 emits a frame at its first edge, the one at
- * leaf 1 turns its clock all the time, and the frame comes to it.
+ * Aggregators with a clock of 4 ns. The one at leaf 0 emits a frame at its first edge. The one at
+ * leaf 1 runs its clock all the time, and receives this frame.
  */
 enum { EDGE_NS = 4, EDGES = 50000 };
 
@@ -266,7 +268,7 @@ static uint64_t clock_advance(struct engine *engine, uint64_t until_ns)
 	return until_ns;
 }
 
-/* Its clock has not gone past the time of what comes in, and not stayed behind. */
+/* Its clock is neither ahead of the time of the frame that comes in, nor more than an edge late. */
 static void clock_put(struct engine *engine, unsigned port, const uint8_t *frame, size_t length)
 {
 	struct clock_engine *clock = (struct clock_engine *)engine;
@@ -297,7 +299,7 @@ static void test_clocks_side_by_side(void **state)
 		rig->fabric.bridges[i].config.steering = BRIDGE_STEER_ALL;
 	}
 	run_until(rig, MS + EDGES * EDGE_NS);
-	/* The last leaf forwards it when it has been added up. */
+	/* The last leaf forwards the frame when it has been summed. */
 	assert_int_equal(clocks[1].put_ns, MS + ACROSS_NS - FORWARDING_NS);
 	assert_int_equal(clocks[1].left, 0);
 	for (unsigned i = 0; i < 2; i++)

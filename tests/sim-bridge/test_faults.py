@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each fault's rate, kind and side; the same seed gives the same faults, whatever else goes on. For how long: test_link.c."""
+"""Each fault's rate, kind and side; the same seed gives the same faults, whatever else happens. test_link.c tests the times."""
 import time
 
 import pytest
@@ -11,7 +11,7 @@ COUNT = 3000
 
 
 def introduce(bridge):
-    """Both ports know where the other one's host is."""
+    """Both ports learn where the other one's host is."""
     bridge.send(0, plain(0, 1))
     bridge.receive(1)
     bridge.send(1, plain(1, 0))
@@ -19,7 +19,8 @@ def introduce(bridge):
 
 
 def let_go(bridge):
-    """All that is still under way: each side holds a frame back for 1 ms at most, by the clock that is ours too."""
+    """Waits for all frames that are still under way: each side holds a frame back for at most 1 ms, by the clock that the test
+    uses too."""
     frames = bridge.settle(spared_marker)
     for _ in ("up", "down"):
         time.sleep(0.001)
@@ -28,7 +29,7 @@ def let_go(bridge):
 
 
 def traffic(bridge, count=COUNT, between=None):
-    """`count` numbered packets from port 0 to port 1; returns what comes, in order."""
+    """Sends `count` numbered packets from port 0 to port 1; returns those that come, in order."""
     got = []
     for psn in range(count):
         bridge.send(0, packet(0, 1, psn, psn.to_bytes(4, "big") * 8, SEND_MIDDLE))
@@ -80,12 +81,12 @@ def test_reordering(start):
     assert abs(held - 0.05 * COUNT) < spread(0.05)
     assert sorted(got) == list(range(COUNT))
     assert got != sorted(got)
-    # Two sides, two frames that pass on each, and some that were held themselves.
+    # Two sides, with two frames that overtake on each, and some that were held themselves.
     assert max(place - psn for place, psn in enumerate(got)) <= 16
 
 
 def test_a_held_frame_goes_on_alone(start):
-    """Nothing passes it: it goes when 1 ms is over on each side, not never."""
+    """No frame overtakes it: it leaves after 1 ms on each side, and is not held forever."""
     bridge = start(2, "--reorder", 1)
     introduce(bridge)
     begin = time.monotonic()
@@ -110,7 +111,7 @@ def test_corruption(start):
     up = stats["ports"][0]["faults"]["up"]["corrupted"]
     down = stats["ports"][1]["faults"]["down"]["corrupted"]
     assert abs(up - 0.1 * COUNT) < spread(0.1)
-    # A flip up there may make it a packet that is no RC packet, and so not counted down here.
+    # A flipped bit on the up side may turn it into a packet that is no RC packet, which is not counted on the down side.
     assert flips[1] + 2 * flips[2] == pytest.approx(up + down, abs=2)
 
 
@@ -148,7 +149,7 @@ def test_seeds(start):
 
 
 def lost_packets(start, port, side, *options):
-    """Which packets the link of this port loses, of 400 to port 2 (up) or from it (down)."""
+    """Returns which of 400 packets the link of this port loses, to port 2 (up) or from it (down)."""
     bridge = start(3, "--loss-" + side, 0.1, *options)
     for host in range(3):
         bridge.send(host, plain(host, 9))

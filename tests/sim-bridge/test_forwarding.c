@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The switch's table of MAC addresses keeps as many hosts as there can be: one that it forgot would
- * have its frames flooded to all. */
+/* The switch's table of MAC addresses has room for the largest number of hosts. Frames to a host
+ * that it forgot would be flooded to all. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,13 +16,13 @@ struct mac {
 	uint8_t bytes[6];
 };
 
-/* What `ina-lab` gives host h: the last two bytes count. */
+/* The addresses that `ina-lab` gives host h: the last two bytes count. */
 static struct mac counted_at_the_end(unsigned host)
 {
 	return (struct mac){{2, 0, 0, 0, (uint8_t)((host + 1) >> 8), (uint8_t)(host + 1)}};
 }
 
-/* Cards of one vendor that were not made one after the other. */
+/* Cards of one vendor with addresses that are not consecutive. */
 static struct mac counted_in_steps(unsigned host)
 {
 	const unsigned serial = host * 0x1010;
@@ -53,7 +53,7 @@ static void test_all_hosts(void **state)
 	}
 }
 
-/* A host that is elsewhere now is found there, and what was behind a closed port nowhere. */
+/* A host that has moved is found at its new port, and hosts of a closed port are found nowhere. */
 static void test_moves(void **state)
 {
 	struct forwarding forwarding = {0};

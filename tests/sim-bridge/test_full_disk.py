@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A disk that is full: one line that names the file and the reason, and an exit code. Frames go on all the same."""
+"""A full disk: one line that names the file and the reason, and an exit code. The switch still forwards frames."""
 import json
 import socket
 import subprocess
@@ -9,11 +9,11 @@ import pytest
 from bridge import BRIDGE
 from roce import plain
 
-FULL = "/dev/full"  # opens, and takes not one byte
+FULL = "/dev/full"  # it opens, and takes not a single byte
 
 
 def run(*arguments, frames):
-    """Sends frames from port 0 to 1. Returns the exit code, the lines on stderr, and how many frames arrived."""
+    """Sends frames from port 0 to 1. Returns the exit code, the lines on stderr, and the number of frames that arrived."""
     pairs = [socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET) for _ in range(2)]
     ports = [word for _, end in pairs for word in ("--port", f"fd={end.fileno()}")]
     with subprocess.Popen([BRIDGE, "--aggregator", "off", *ports, *map(str, arguments)], stderr=subprocess.PIPE, text=True,

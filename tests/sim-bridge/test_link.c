@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A link's times, in the time that it is told: a delay, and a frame that is held back. */
+/* A link's times, with the times that the test gives: a delay, and a frame that is held back. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -84,7 +84,7 @@ static void check(const struct rig *rig, unsigned index, uint64_t time_ns, uint8
 	assert_int_equal(rig->frames[index].number, number);
 }
 
-/* Each frame by itself: those behind it do not wait for it. */
+/* Each frame separately: later ones do not wait for it. */
 static void test_delay(void **state)
 {
 	struct rig *rig = *state;
@@ -100,7 +100,7 @@ static void test_delay(void **state)
 		check(rig, i, BEGIN_NS + 50 * MS + i, i);
 }
 
-/* Nothing passes it: it goes when 1 ms is over, not never. */
+/* No frame overtakes it: it leaves after 1 ms, and is not held forever. */
 static void test_held_alone(void **state)
 {
 	struct rig *rig = *state;
@@ -115,7 +115,8 @@ static void test_held_alone(void **state)
 	assert_int_equal(calendar_next(&rig->calendar), CALENDAR_NEVER);
 }
 
-/* One or two frames pass it, at once, and it goes behind them; its limit then ends for nothing. */
+/* One or two frames overtake it, without delay, and it follows them; its time limit then has no
+ * effect. */
 static void test_held_until_others_have_passed(void **state)
 {
 	struct rig *rig = *state;
@@ -143,7 +144,7 @@ static void test_held_and_delayed(void **state)
 	check(rig, 0, BEGIN_NS + 4 * MS, 1);
 }
 
-/* What can be held no more passes the others. */
+/* If there is no room to hold a frame back, it overtakes the others. */
 static void test_no_place_to_hold_it(void **state)
 {
 	struct rig *rig = *state;

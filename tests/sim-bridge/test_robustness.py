@@ -54,7 +54,7 @@ def test_empty_datagrams(start):
 
 
 def test_a_host_that_does_not_read(start):
-    """It costs its own frames, nobody else's, and no processor time: the switch sleeps."""
+    """Only its own frames are lost, and it costs no processor time: the switch sleeps."""
     bridge = start(3, "--aggregator", "off")
     for port in range(3):
         bridge.send(port, plain(port, 9))
@@ -68,7 +68,7 @@ def test_a_host_that_does_not_read(start):
     end = time.monotonic() + PATIENCE_S
     while not all(sleeps(bridge.process.pid) for _ in range(50)):
         assert time.monotonic() < end, "it is always busy"
-    # It reads again: what its socket held, and what the switch's queue still does.
+    # It reads again: the frames in its socket, and those that the switch's queue still has.
     received = [bridge.receive(1) for _ in range(1024)]
     received += bridge.settle()[1]
     to_it = bridge.end()["ports"][1]
@@ -79,7 +79,7 @@ def test_a_host_that_does_not_read(start):
 
 
 def sleeps(pid):
-    """Waits for something, rather than to run."""
+    """Does the process wait, rather than run?"""
     with open(f"/proc/{pid}/stat", encoding="ascii") as stat:
         return stat.read().rsplit(")", 1)[1].split()[0] == "S"
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""
-A UDP source port that changes within a flow. A NIC may choose it anew for each packet, to spread a connection over several
-paths (RoCEv2, Annex A17: entropy). No flow's key contains it (docs/protocol.md, A connection's life), so sums go on.
+"""A UDP source port that changes within a flow. A NIC may choose a new one for each packet, to spread a connection over several
+paths (RoCEv2, Annex A17: entropy). No flow's key contains it (docs/protocol.md, A connection's life), so sums continue.
 """
 import struct
 
@@ -13,7 +12,7 @@ RANKS = 3
 
 
 def from_port(frame, port):
-    """The same frame with another UDP source port, and the iCRC that goes with it."""
+    """The same frame with another UDP source port, and the matching iCRC."""
     at = layout(frame)[1] - 8
     frame = frame[:at] + struct.pack("!H", port) + frame[at + 2:]
     return frame[:-4] + icrc(frame)
@@ -36,14 +35,14 @@ def test_sums_go_on(start, rng, kind, ipv6):
     ports = [0, 65535, *(rng.randrange(65536) for _ in range(2, RANKS))]
 
     def exchange(psn, kind, elements):
-        """The payload that each rank receives. Each connection has a source port of its own, which is in its flow's key."""
+        """The payload that each rank receives. Each connection has a different source port, which is in its flow's key."""
         for rank, port in enumerate(ports):
             whole = message(rank, RANKS, kind, psn, elements[rank], INT32 if kind == DATA else 0)
             bridge.send(rank, from_port(packet(rank, (rank + 1) % RANKS, psn, whole, ipv6=ipv6), port))
         received = []
         for rank in range(RANKS):
             frame = bridge.receive(rank)
-            # It goes on with the header that it came with.
+            # It leaves with the header that it came with.
             assert source_port(frame) == ports[(rank - 1) % RANKS] and frame[-4:] == icrc(frame)
             received.append(payload_of(frame))
         return received

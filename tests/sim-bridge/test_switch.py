@@ -30,7 +30,7 @@ def test_unknown_is_flooded_known_is_not(start):
 @pytest.mark.parametrize("group", [b"\xff" * 6, b"\x01\x00\x5e\x00\x00\x01", b"\x33\x33" + bytes(4)])
 def test_groups_are_flooded(start, group):
     bridge = start(3)
-    # Somebody claims to be the group: that is nothing to learn.
+    # A host claims the group's address: the switch learns nothing from that.
     claim = mac(9) + group + b"\x88\xb5" + b"x"
     bridge.send(1, claim)
     assert bridge.settle() == [[claim], [], [claim]]
@@ -58,7 +58,7 @@ def test_destination_on_its_own_port(start):
 
 
 def test_many_addresses(start):
-    """More than the table has places: frames may be flooded, but get there."""
+    """More addresses than the table has places: frames may be flooded, but they arrive."""
     bridge = start(2)
     for i in range(6000):
         source = b"\x06" + i.to_bytes(5, "big")
@@ -103,7 +103,8 @@ def test_one_host_goes(start):
     for port in range(3):
         bridge.receive(port), bridge.receive(port)
     bridge.hosts[1].close()
-    # Unknown again as soon as the switch has seen it, and flooded to who is left. The frame behind is for him anyway.
+    # Unknown again as soon as the switch has noticed; then frames to it are flooded to the remaining hosts. The next frame is for
+    # this host anyway.
     heard = []
     while plain(0, 1) not in heard:
         assert len(heard) < 10000, "it is still known"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A device whose guest says what makes no sense: it says so, and touches no memory that is not the
- * guest's. */
+/* A device whose guest sends invalid input: it reports that, and accesses only the guest's
+ * memory. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
@@ -44,7 +44,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* A frame of 60 bytes goes each way. */
+/* A frame of 60 bytes can be sent each way. */
 static void check_works(struct rig *rig)
 {
 	struct front_end *front = &rig->front;
@@ -63,7 +63,7 @@ static void check_works(struct rig *rig)
 	assert_null(front->device.error);
 }
 
-/* Nothing comes of what is in its rings. */
+/* The contents of its rings have no effect. */
 static void check_is_off(struct rig *rig)
 {
 	struct frame *frame = frame_new(&rig->pool);
@@ -133,7 +133,7 @@ static void test_address_that_is_not_aligned(void **state)
 	check_refuses(rig);
 }
 
-/* Sizes that a sum of 64 bits cannot hold, and what the file does not have. */
+/* Sizes that a sum of 64 bits cannot hold, and ranges that the file does not have. */
 static void test_memory_beyond_its_file(void **state)
 {
 	static const struct {
@@ -162,7 +162,7 @@ static void test_memory_beyond_its_file(void **state)
 	}
 }
 
-/* Rings were in the memory that was there before; they are placed anew in the other one. */
+/* Rings were in the memory that was there before; the guest places them again in the new one. */
 static void test_second_memory_table(void **state)
 {
 	struct rig *rig = *state;
@@ -200,7 +200,7 @@ static unsigned open_descriptors(void)
 	return count;
 }
 
-/* Whatever comes with descriptors, none of them stays open. */
+/* Whichever message comes with descriptors, none of them stays open. */
 static void test_descriptors_are_closed(void **state)
 {
 	struct rig *rig = *state;
@@ -214,10 +214,11 @@ static void test_descriptors_are_closed(void **state)
 	assert_int_equal(open_descriptors(), before);
 }
 
-/* The header of a message of eight bytes, and what is behind it. */
+/* The header of a message of eight bytes, and the bytes after it. */
 static const uint32_t features[] = {FRONT_END_SET_FEATURES, 1, 8, 0, 0};
 
-/* However much of a message comes: when no more does, the device gives the guest up, and says why.
+/* However much of a message comes: if no more bytes come, the device gives the guest up, and says
+ * why.
  */
 static void test_half_a_message(void **state)
 {
@@ -250,7 +251,7 @@ static void test_half_an_answer_to_a_call(void **state)
 	close(ends[1]);
 }
 
-/* A guest that goes in the midst of a message has done nothing wrong. */
+/* A guest that ends in the middle of a message has done nothing wrong. */
 static void test_gone_in_a_message(void **state)
 {
 	struct front_end *front = &((struct rig *)*state)->front;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A ring that changes while it is read: the guest may write to its memory at any time. Here a copy
- * does, which lands on the ring itself: what was read once must count, whatever stands there now.
+ * of data does so, because it lands on the ring itself. Values that the device has read once must
+ * count, whatever the ring contains now.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +19,7 @@
 
 enum { SIZE = 4, GUEST = 0x1000, HEAD_BYTES = sizeof(struct virtio_net_hdr_mrg_rxbuf) };
 
-/* The guest's memory, all of it. */
+/* The whole memory of the guest. */
 struct memory {
 	struct vring_desc descriptors[SIZE];
 	_Alignas(4) uint8_t available[sizeof(struct vring_avail) + SIZE * sizeof(uint16_t)];
@@ -53,7 +54,7 @@ static void test_length_is_read_once(void **state)
 	open_ring(&queue);
 	memory.descriptors[0] = (struct vring_desc){.addr = address_of(memory.buffers),
 	                                            .len = sizeof(*memory.descriptors)};
-	/* What is sent is another descriptor, and is copied over its own one. */
+	/* The data that are sent are another descriptor, which overwrites the frame's own one. */
 	const struct vring_desc other = {.addr = address_of(memory.buffers), .len = 5000};
 	memcpy(memory.buffers, &other, sizeof(other));
 	assert_int_equal(virtqueue_take(&queue, memory.descriptors, 4096), sizeof(other));
@@ -72,7 +73,8 @@ static void test_end_of_chain_is_read_once(void **state)
 	assert_int_equal(virtqueue_take(&queue, memory.descriptors, 4096), sizeof(other));
 }
 
-/* A guest may make its ring a buffer to receive in. The count of chains goes where it said first.
+/* A guest may use its ring as a receive buffer. The count of chains goes where the guest said
+ * first.
  */
 static void test_address_is_read_once(void **state)
 {
@@ -89,7 +91,7 @@ static void test_address_is_read_once(void **state)
 	assert_memory_equal(&memory, &head, sizeof(head));
 }
 
-/* More available than the ring holds cannot be. */
+/* The driver cannot make more entries available than the ring has. */
 static void test_more_than_the_ring_holds(void **state)
 {
 	const struct virtio_net_hdr_mrg_rxbuf head = {.num_buffers = 1};

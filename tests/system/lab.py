@@ -15,7 +15,7 @@ CHURN = Path(LAB).parent / "churn"
 
 @dataclass
 class Run:
-    """What a run left behind; repr() is what a failing assertion shows."""
+    """The results of a run; repr() is shown when an assertion fails."""
     code: int
     out: str
     err: str
@@ -27,14 +27,14 @@ class Run:
         return self.stats["aggregator"]
 
     def results(self):
-        """Every result of the report: those of the rows, and those of the ring beside them."""
+        """Every result of the report: those of the rows, and those of the ring next to them."""
         return [row[kind] for row in self.report["rows"] for kind in ("result", "ring") if kind in row]
 
     def wrong(self):
         return sum(result["wrong"] for result in self.results())
 
     def count(self, name):
-        """Over all results: fallbacks, rejoins."""
+        """The total over all results, for fallbacks or rejoins."""
         return sum(result[name] for result in self.results())
 
     def algorithms(self):
@@ -45,7 +45,7 @@ class Run:
 
 
 def run(folder, n, options, command, timeout_s=480):
-    """ina-lab run of a command on n hosts. The folder is the test's own."""
+    """Runs a command with ina-lab run on n hosts. The folder belongs to the test."""
     stats = Path(folder) / "stats.json"
     arguments = [LAB, "run", "-n", n, "--timeout", timeout_s, "--grace", 20, "--stats", stats, *options, "--", *command]
     done = subprocess.run([str(argument) for argument in arguments], capture_output=True, text=True,
@@ -55,14 +55,16 @@ def run(folder, n, options, command, timeout_s=480):
 
 
 def at_once(count, command):
-    """What runs a shell command so many times at once, each a job of its own; $job is its number, from 1. It fails if one of them does."""
+    """A command that runs a shell command `count` times at the same time, each as a separate job; $job is its number, from 1. It
+    fails if one of them fails."""
     return ["bash", "-c", f"""set -o pipefail; pids=
 for job in $(seq {count}); do export INA_COOKIE=job$job; {command} & pids="$pids $!"; done
 for pid in $pids; do wait $pid || exit 1; done"""]
 
 
 def turns(result):
-    """Of check_turns in jobs at once, whose lines begin with "job" and its number: what each rank counted, by job."""
+    """The output of check_turns in simultaneous jobs, whose lines begin with "job" and its number: the counters of each rank, by
+    job."""
     counters = {}
     for job, text in re.findall(r"job (\d+) (calls .*)", result.out):
         words = text.split()
@@ -71,7 +73,7 @@ def turns(result):
 
 
 def perf(folder, n, options, arguments, timeout_s=480):
-    """ina-perf on n hosts, every element checked."""
+    """Runs ina-perf on n hosts, with every element checked."""
     report = Path(folder) / "perf.json"
     result = run(folder, n, options, [PERF, "-c", "1", "--json", report, *arguments], timeout_s)
     if report.exists():
@@ -80,17 +82,18 @@ def perf(folder, n, options, arguments, timeout_s=480):
 
 
 def may_fix_addresses():
-    """Some containers do not let a program have its memory at fixed addresses (personality(2))."""
+    """Some containers do not let a program fix the addresses of its memory (personality(2))."""
     return subprocess.run(["setarch", "--addr-no-randomize", "true"], capture_output=True).returncode == 0
 
 
 def by_rank(out):
-    """The lines of each rank as they came, rank by rank: whose line ina-lab finds first is real time's to say."""
+    """The lines of each rank in their order, rank by rank: in real time, the order in which ina-lab gets lines of different ranks
+    is random."""
     return "\n".join(sorted(out.splitlines(), key=lambda line: line.split("]")[0]))
 
 
 def assert_all_right(result, algorithm):
-    """Exit code 0, every element of every result right, and found by the algorithm that was expected, from first to last."""
+    """Exit code 0, every element of every result is right, and the expected algorithm computed all of them."""
     assert result.code == 0, result
     assert result.report["rows"], result
     assert result.wrong() == 0, result
@@ -98,5 +101,5 @@ def assert_all_right(result, algorithm):
     assert result.count("fallbacks") == result.count("rejoins") == 0, result
     if algorithm == "ina":
         assert result.aggregator["packets_joined"] > 0, result
-        # Of several switches one may have no part in the job, where a single port of it leads to ranks.
+        # If there are several switches, one takes no part in the job if only one of its ports leads to ranks.
         assert result.aggregator["joins_refused"] == 0 or len(result.stats.get("switches", [])) > 1, result

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads a capture of ina-bridge without any of the project's own code.
 
-A capture is of link type LINUX_SLL2, as `tcpdump -i any` on the switch would write it: each frame once as it came in
-(packet type 0, to us) and once as it went out (packet type 4), with the port's number + 1 as interface index.
-The iCRC is recomputed by scapy's RoCE layer.
+A capture has the link type LINUX_SLL2, as `tcpdump -i any` on the switch would write it. Each frame appears once as it came in
+(packet type 0, to us) and once as it went out (packet type 4), with the port's number + 1 as interface index. scapy's RoCE
+layer recomputes the iCRC.
 """
 import struct
 from collections import defaultdict
@@ -41,7 +41,7 @@ class RoceFrame:
         return (self.source, self.destination, self.qpn)
 
     def icrc_is_right(self):
-        """By scapy, which knows nothing of us."""
+        """By scapy, which is independent of this project."""
         layer = CookedLinuxV2(self.packet)[BTH]
         return layer.compute_icrc(None) == self.packet[-4:]
 
@@ -75,7 +75,7 @@ def wrong_icrcs(frames):
 
 
 def sends(frames, direction, aggregated):
-    """SEND packets of one side of the switch, by connection; aggregated tells by the DSCP which ones."""
+    """SEND packets of one side of the switch, by connection; `aggregated` selects connections by their DSCP."""
     streams = defaultdict(list)
     for frame in frames:
         if (frame.direction == direction and frame.opcode in SEND_OPCODES
@@ -85,7 +85,7 @@ def sends(frames, direction, aggregated):
 
 
 def accepted(stream):
-    """What an RC responder accepts of a stream: each PSN once, in order. Returns (packets, PSNs it never got)."""
+    """The packets of a stream that an RC responder accepts: each PSN once, in order. Returns (packets, PSNs it never got)."""
     packets, expected = [], None
     for frame in stream:
         if expected is None or frame.psn == expected:

@@ -5,15 +5,15 @@
 #
 #     ina-lab run -n 2 -- tests/system/slurm_host.sh FOLDER PROGRAM ARGUMENT...
 #
-# Each host runs slurmd, and rank 0's the controller, and srun when all nodes are idle. FOLDER, empty
-# before, on the file system that the hosts share, has the configuration, and `done` when srun has
-# ended: then the others end.
+# Each host runs slurmd. Rank 0's host also runs the controller and, when all nodes are idle, srun. FOLDER,
+# which is empty before, is on the file system that the hosts share. It has the configuration, and `done` when
+# srun has ended: then the others end.
 
 set -euo pipefail
 
 folder=$1 rank=$INA_RANK count=$INA_RANKS
 shift
-# What srun starts is to know its rank from srun.
+# The programs that srun starts must get their rank from srun.
 unset INA_RANK INA_RANKS INA_ROOT INA_BIND
 export SLURM_CONF=$folder/slurm.conf
 mkdir -p /run/slurm

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """An independent reader of the capture: scapy and tshark, and none of the project's code.
 
-Every frame's iCRC is right, the PSNs are continuous on every connection as its receiver saw them, and
-each payload that left the switch is the sum of those that entered it.
+Every frame's iCRC is right. The PSNs of every connection are continuous, as its receiver saw them. Each payload that left the
+switch is the sum of those that entered it.
 """
 import struct
 import subprocess
@@ -14,7 +14,7 @@ from roce_capture import FIRST_OR_ONLY, IN, LAST_OR_ONLY, OUT, accepted, read, s
 HEADER_LANES, TRAILER_LANES = 8, 4
 N = 4
 TYPE_INT32, TYPE_FLOAT32 = 1, 2
-TYPE_TRACE = 4  # of a message, not of numbers
+TYPE_TRACE = 4  # as the type of a message, not of numbers
 
 
 @pytest.fixture(scope="module", params=["rtl", "model"])
@@ -34,7 +34,7 @@ def test_every_icrc_is_right(capture):
 
 
 def test_a_damaged_frame_would_be_found(capture):
-    """The reader itself can fail."""
+    """Shows that the reader itself can fail."""
     _, frames = capture
     frame = next(frame for frame in frames if frame.payload)
     damaged = bytearray(frame.packet)
@@ -62,14 +62,15 @@ def single(value):
 
 
 def tree_sum(values):
-    """float32, by the balanced tree of docs/protocol.md (Elements): a double holds the sum of two, or rounds as they do."""
+    """A sum of float32, by the balanced tree of docs/protocol.md (Elements): a double holds the sum of two numbers, or is rounded
+    as they are."""
     while len(values) > 1:
         values = [single(a + b) for a, b in zip(values[::2], values[1::2])]
     return values[0]
 
 
 def expected_elements(contributions, number_type):
-    """Of N contributions, a power of two, in the order of their ports."""
+    """The sum of N contributions, a power of two, in the order of their ports."""
     if number_type == TYPE_INT32:
         return [(sum(values) + (1 << 31)) % (1 << 32) - (1 << 31)
                 for values in zip(*(lanes(part, "i") for part in contributions))]
@@ -77,7 +78,8 @@ def expected_elements(contributions, number_type):
 
 
 def test_payloads_are_sums(capture):
-    """Packet k of each connection, behind its TRACE: what came out of the switch is the sum of the n that went in."""
+    """Packet k of each connection, counted after its TRACE: the packet from the switch is the sum of the n packets that went
+    in."""
     _, frames = capture
     entered = {key: accepted(stream)[0] for key, stream in sends(frames, IN, aggregated=True).items()}
     left = {key: accepted(stream)[0] for key, stream in sends(frames, OUT, aggregated=True).items()}
@@ -86,7 +88,7 @@ def test_payloads_are_sums(capture):
     assert len(counts) == 1, counts
     number_type, checked = None, 0
     for connection, (trace, *_) in entered.items():
-        slot = struct.pack("<QII", 1, trace.port, 0)  # the switch's id, and where it came in
+        slot = struct.pack("<QII", 1, trace.port, 0)  # the switch's id, and the ingress port
         assert trace.payload[3] == TYPE_TRACE and trace.payload[32:-16] == bytes(3 * len(slot))
         assert left[connection][0].payload == trace.payload[:32] + slot + trace.payload[32 + len(slot):]
     for k in range(1, counts.pop()):
@@ -114,7 +116,7 @@ def test_payloads_are_sums(capture):
 
 
 def test_tshark_reads_it(capture):
-    """Wireshark's dissector finds RC SENDs with AETH acknowledgements, and nothing malformed."""
+    """Wireshark's dissector finds RC SENDs and AETH acknowledgements, and no malformed packet."""
     path, frames = capture
     listing = subprocess.run(["tshark", "-r", str(path), "-T", "fields", "-e", "infiniband.bth.opcode", "-e", "_ws.malformed"],
                              capture_output=True, text=True, check=True, timeout=120).stdout.splitlines()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A host whose network interface changes during a job: its rank tells the others so, and is not taken for gone."""
+"""A host whose network interface changes during a job: its rank reports the change to the others, and does not count as dead."""
 import re
 from pathlib import Path
 
@@ -10,9 +10,9 @@ CHECK = Path(LAB).parent / "check_until"
 N = 4
 HOST = 1
 REAL, VIRTUAL = [], ["--virtual-time"]
-CALLS = 500  # 5 s and more of virtual time
+CALLS = 500  # 5 s or more of virtual time
 
-# What is done to the host after a second, and what its rank says of it.
+# The change to the host after a second, and the report of its rank.
 MTU = ("ip link set vec0 mtu 1500", "path MTU of rxe0 fell from 4096 to 1024")
 DOWN = "ip link set vec0 down; sleep 1; ip link set vec0 up"
 ADDRESS = ("ip addr del 192.0.2.2/16 dev vec0; sleep 0.5; ip addr add 192.0.2.2/16 dev vec0", "address 192.0.2.2")
@@ -24,7 +24,7 @@ def change(tmp_path, aggregator, what, time):
 
 
 def assert_ended_alike(result, time, reason):
-    """The job has ended at all ranks, with that rank's reason; in real time that takes as long as the machine is busy."""
+    """The job has ended at all ranks, with that rank's reason; in real time the limit depends on the machine's load."""
     ends = re.findall(r"ended after ([0-9.]+) s: (.*)", result.out)
     assert len(ends) == N and (time == REAL or all(float(after) < 5 for after, _ in ends)), result
     assert all(f"rank {HOST}" in text and reason in text for _, text in ends), result
@@ -37,7 +37,7 @@ def assert_right(result):
 @pytest.mark.parametrize("aggregator", ["model", "off"])
 @pytest.mark.parametrize("time, what, reason", [(REAL, *MTU), (VIRTUAL, *ADDRESS)], ids=["mtu", "address"])
 def test_all_ranks_hear_the_reason(tmp_path, aggregator, time, what, reason):
-    """Either the job ends within seconds; or it continues with the ring, and the reason is in its log."""
+    """Either the job ends within seconds, or it continues over the ring, with the reason in its log."""
     result = change(tmp_path, aggregator, what, time)
     assert_right(result)
     if "went on" not in result.out:
@@ -53,7 +53,8 @@ def test_all_ranks_hear_the_reason(tmp_path, aggregator, time, what, reason):
     (REAL, f"{MTU[0]}; sleep 1; ip link set vec0 mtu 4200", MTU[1]),
 ], ids=["down-real", "down-virtual", "mtu"])
 def test_an_interface_comes_back(tmp_path, time, what, reason):
-    """Whether the job takes note of it depends on what was on its way: by the time it looks for a reason, there may be none."""
+    """Whether the job notices depends on the packets that were on the way: when it looks for a reason, there may be none any
+    more."""
     result = change(tmp_path, "model", what, time)
     assert_right(result)
     if result.out.count("went on") != N:
@@ -61,13 +62,15 @@ def test_an_interface_comes_back(tmp_path, time, what, reason):
 
 
 def test_a_smaller_mtu_in_virtual_time(tmp_path):
-    """rdma_rxe retries what is too long, without a pause: in virtual time, where computing takes none, the run ends."""
+    """rdma_rxe retries packets that are too long without a pause. In virtual time, in which computing takes no time, the run
+    ends."""
     result = change(tmp_path, "model", MTU[0], VIRTUAL)
     assert result.code == 125 and "without waiting" in result.err, result
 
 
 def test_after_all_interfaces_were_down_the_next_job_is_aggregated(tmp_path):
-    """And the job before it joins the aggregator again: while the interface was down no message of the connection manager was sent."""
+    """And the job before it joins the aggregator again: while the interface was down, no message of the connection manager was
+    sent."""
     command = (f'(sleep 1; {DOWN}) & INA_LOG=info "$0" {CALLS} || exit 1; wait; '
                f"INA_COOKIE=second exec {PERF} -b 64K -e 64K -n 3 --algorithm ina")
     result = run(tmp_path, N, ["--aggregator", "model", "--virtual-time"], ["sh", "-c", command, CHECK])

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Several channels, each with a job and a tree of its own, in virtual time with the model as aggregator: two spines carry half each,
-and one that fails leaves its part to the other."""
+"""Several channels, each with its own job and tree, in virtual time with the model as aggregator: two spines carry half each, and
+if one fails, the other takes over its part."""
 import re
 
 import pytest
@@ -19,7 +19,7 @@ def channels(count, algorithm="auto"):
 
 
 def aggregated_bytes(result, spine):
-    """Up and down the cables of one spine, cable by cable."""
+    """Bytes up and down the cables of one spine, cable by cable."""
     return [way["bytes"] for name, cable in result.stats["cables"].items() if name.endswith(f":up{spine}") for way in (cable["up"], cable["down"])]
 
 
@@ -29,7 +29,7 @@ def rows(result):
 
 
 def test_each_spine_carries_half(tmp_path):
-    """Every element goes up one of the two spines, once; the one host's link is as busy as with one channel."""
+    """Every element goes up to one of the two spines, once; each host's link is as busy as with one channel."""
     times = 3
     result = run(tmp_path, RANKS, TWO_SPINES, [*channels(2, "ina"), "-c", 1, "-b", SIZE, "-e", SIZE, "-n", times, "-w", 0])
     assert result.code == 0 and rows(result) == [("ina", 0)], result
@@ -41,8 +41,8 @@ def test_each_spine_carries_half(tmp_path):
 
 
 def test_uneven_spines(tmp_path):
-    """Spines of 60 and 30 Gb/s: channels come to have parts like these, and are faster than the better spine can be by itself. ACKs keep
-    to their spine, for those of a fast channel would wait at the slow one."""
+    """Spines of 60 and 30 Gb/s: the channels get parts in this proportion, and are faster than the better spine alone. ACKs stay
+    on their spine, because those of a fast channel would wait at the slow one."""
     size, times = 16 << 20, 4
     slow = [word for leaf in (0, 1) for spine, rate in enumerate((60, 30)) for word in ("--at", f"leaf{leaf}:up{spine},link-rate={rate}G")]
     result = run(tmp_path, RANKS, [*TWO_SPINES, "--link-rate", "100G", *slow], [*channels(2), "-c", 1, "-b", size, "-e", size, "-n", times, "-w", 1])
@@ -60,7 +60,7 @@ def test_one_channel_takes_one_spine(tmp_path):
 
 
 def test_more_channels_than_spines(tmp_path):
-    """Three channels on two spines: the first has two of the jobs."""
+    """Three channels on two spines: the first spine has two of the jobs."""
     result = run(tmp_path, RANKS, TWO_SPINES, [*channels(3, "ina"), "-c", 1, "-b", SIZE, "-e", SIZE, "-n", 2, "-w", 0])
     assert result.code == 0 and rows(result) == [("ina", 0)], result
     for count in aggregated_bytes(result, 0):
@@ -68,7 +68,7 @@ def test_more_channels_than_spines(tmp_path):
 
 
 def test_at_one_switch(tmp_path):
-    """Where there is one way only, channels are several jobs at the same switch."""
+    """If there is only one way, channels are several jobs at the same switch."""
     result = perf(tmp_path, 3, MODEL, ["-b", 8, "-e", "2M", "-f", 16, "-t", "all", "-n", 2])
     assert_all_right(result, "ina")
     several = run(tmp_path, 3, MODEL, [*channels(3, "ina"), "-c", 1, "-b", 8, "-e", "2M", "-f", 16, "-t", "all", "-n", 2])
@@ -85,7 +85,7 @@ switch 4, level 2, the top: sums 2 ports for all 4 ranks
 
 
 def test_explain(tmp_path):
-    """Each channel's tree, with the spine at its top. The switches are numbered from 1 on: two leaves, two spines."""
+    """Each channel's tree, with its spine at the top. The switches are numbered from 1 on: two leaves, two spines."""
     result = run(tmp_path, RANKS, TWO_SPINES, [*channels(2), "--explain", "-b", 64, "-e", 64, "-n", 1])
     assert result.code == 0, result
     said = [line[len("[0] # "):] for line in result.out.splitlines() if line.startswith("[0] # channel ") or ", the top: " in line]
@@ -93,31 +93,32 @@ def test_explain(tmp_path):
 
 
 CALLS = 16
-UNDER_WAY = 8 * 4 * 65536  # bytes of a channel: steps, messages of each, their length
-# What is swallowed is sent again, until the aggregator counts as lost.
+UNDER_WAY = 8 * 4 * 65536  # bytes of a channel: steps, messages of each step, length of a message
+# Messages that are swallowed are sent again, until the aggregator counts as lost.
 FAILS = {"taken out": ("off-after=1000", 2.5), "swallows everything": ("stuck-after=1000", 6)}
 
 
 @pytest.mark.parametrize("name", FAILS)
 def test_a_spine_fails(tmp_path, name):
-    """In mid-run its part goes to the other one. By ring goes what was under way, and no more; nothing is wrong."""
+    """In the middle of the run, the lost channel's part goes to the other one. Only the messages that were under way use the
+    ring, and nothing is wrong."""
     fault, times = FAILS[name]
     result = run(tmp_path, RANKS, [*TWO_SPINES, "--at", f"spine1,{fault}"],
                  [*channels(2), "-c", 1, "-b", SIZE, "-e", SIZE, "-n", CALLS, "-w", 0])
     assert result.code == 0 and rows(result) == [("ina", 0)], result
     assert result.err.count("channel 1 is without its aggregator") + result.out.count("channel 1 is without its aggregator") == RANKS, result
     assert "channel 0 is" not in result.err + result.out, result
-    # All that goes up from a leaf: what is aggregated, once; what was under way, a few times more.
+    # All bytes up from a leaf: aggregated data once; data that were under way, a few times more.
     up = sum(result.stats["cables"][f"leaf0:up{spine}"]["up"]["bytes"] for spine in (0, 1))
     assert CALLS * SIZE <= up <= 1.03 * CALLS * SIZE + times * UNDER_WAY, (up, result)
-    # From the second spine have come the sums of the first calls, and then little but what rings send by it.
+    # The second spine sends down the sums of the first calls, and later little more than its part of the ring's messages.
     down = [result.stats["cables"][f"leaf{leaf}:up1"]["down"]["bytes"] for leaf in (0, 1)]
     assert max(down) < 0.3 * CALLS * SIZE, (down, result)
     assert min(aggregated_bytes(result, 0)) > 0.7 * CALLS * SIZE, result
 
 
 def test_a_spine_comes_back(tmp_path):
-    """After a reset its part goes to the other, until a fresh JOIN is granted; then it has its half again."""
+    """After a reset the channel's part goes to the other one, until a fresh JOIN is granted; then it has its half again."""
     result = run(tmp_path, RANKS, [*TWO_SPINES, "--link-rate", "250M", "--at", "spine1,reset-at=150ms"],
                  [*channels(2), "-c", 1, "-b", "256K", "-e", "256K", "-n", 100, "-w", 0])
     assert result.code == 0, result
@@ -128,12 +129,14 @@ def test_a_spine_comes_back(tmp_path):
 
 
 def test_a_cable_is_cut(tmp_path):
-    """A leaf's cable to the second spine is out: when the switches go round it, what is for that tree is found to be no sum. Nothing is wrong."""
+    """The cable from a leaf to the second spine is cut. When the switches route around it, ranks receive messages of that tree
+    that are no sums. Nothing is wrong."""
     result = run(tmp_path, RANKS, [*TWO_SPINES, "--link-rate", "250M", "--at", "leaf0:up1,cut-at=50ms"],
                  [*channels(2), "-c", 1, "-b", "256K", "-e", "256K", "-n", 60, "-w", 0])
     assert result.code == 0, result
     assert f"[0] libina: rank 0 of {RANKS}: channel 1 is without its aggregator" in result.err + result.out, result
     assert result.stats["cables"]["leaf0:up1"]["up"]["dropped_cut"] > 0, result
     assert "channel 0 is" not in result.err + result.out, result
-    # Its part goes to the other channel: three switches add what comes from two below each. By ring goes what was under way.
+    # Its part goes to the other channel: each of three switches adds the data from two below it. Only the messages that were
+    # under way use the ring.
     assert result.aggregator["bytes_joined"] > 0.9 * 3 * 2 * 60 * (256 << 10), result

@@ -8,7 +8,7 @@ from lab import PERF, perf, run
 
 @pytest.mark.parametrize("aggregator", ["rtl", "model", "off"])
 def test_counts_that_differ(tmp_path, aggregator):
-    """Rank 1 all-reduces 2,000 elements where the others have 1,000."""
+    """Rank 1 all-reduces 2,000 elements while the others have 1,000."""
     size = 'exec "$0" -c 1 -n 1 -w 0 -b $((INA_RANK == 1 ? 8000 : 4000)) -e $((INA_RANK == 1 ? 8000 : 4000))'
     result = run(tmp_path, 3, ["--aggregator", aggregator], ["sh", "-c", size, PERF], timeout_s=90)
     assert result.code not in (0, 124), result
@@ -18,7 +18,7 @@ def test_counts_that_differ(tmp_path, aggregator):
 
 @pytest.mark.parametrize("aggregator", ["rtl", "off"])
 def test_counts_that_differ_by_whole_messages(tmp_path, aggregator):
-    """The shorter one is a whole number of messages: its rank must not take the other's tail for its next call."""
+    """The shorter one is a whole number of messages: its rank must not take the rest of the other one for its next call."""
     size = 'exec "$0" -c 1 -n 1 -w 0 -b $((INA_RANK == 0 ? 130976 : 654880)) -e $((INA_RANK == 0 ? 130976 : 654880))'
     result = run(tmp_path, 2, ["--aggregator", aggregator], ["sh", "-c", size, PERF], timeout_s=90)
     assert result.err.count("INA_ERR_MISMATCH") == 2, result
@@ -44,7 +44,7 @@ def test_rank_counts_that_differ(tmp_path):
     (2, "rdma link del rxe0", "RDMA device"), (0, "rdma link del rxe0", "RDMA device"),
     (2, "export INA_BIND=192.0.77.77", "192.0.77.77"), (3, "ip addr add 10.9.9.9/32 dev lo; export INA_BIND=10.9.9.9", "10.9.9.9")])
 def test_a_rank_that_cannot_take_part(tmp_path, failed, spoil, reason):
-    """All ranks name it and its reason, after seconds of virtual time: nobody waits for the time-out of 60 s."""
+    """All ranks name it and its reason, after seconds of virtual time: none waits for the timeout of 60 s."""
     command = (f'if [ $INA_RANK = {failed} ]; then {spoil}; fi; start=$(date +%s); "$0" -b 4 -e 4; '
                'echo took $(($(date +%s) - start)) s; exit 1')
     result = run(tmp_path, 4, ["--aggregator", "off", "--virtual-time"], ["sh", "-c", command, PERF], timeout_s=120)
@@ -55,7 +55,7 @@ def test_a_rank_that_cannot_take_part(tmp_path, failed, spoil, reason):
 
 
 def test_a_rank_that_dies(tmp_path):
-    """Rank 1's process is killed while the others wait for it in an all-reduce: in virtual time, for 4 s by then."""
+    """Rank 1's process is killed while the others wait for it in an all-reduce, after 4 s of virtual time."""
     command = ('if [ $INA_RANK = 1 ]; then "$0" -b 64K -e 64K -n 1 -w 0 --late 1:60 & sleep 4; kill -9 $!; exit 9; fi; '
                'exec "$0" -b 64K -e 64K -n 1 -w 0')
     result = run(tmp_path, 3, ["--aggregator", "rtl", "--virtual-time"], ["sh", "-c", command, PERF], timeout_s=120)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hosts at several switches, in virtual time: what cables and switches take is counted, and ranks find each other."""
+"""Hosts at several switches, in virtual time: the delays and rates of cables and switches are right, and ranks find each
+other."""
 import json
 import os
 import subprocess
@@ -12,7 +13,7 @@ TWO_LEAVES = ["--topology", "leaf-spine:2x1"]
 
 
 def round_trip_us(slower_us):
-    """Two frames of 64 bytes at 10 Gb/s, each over four links of 20 us and through three switches of 7 us, and behind its ACK."""
+    """Two frames of 64 bytes at 10 Gb/s, each over four links of 20 us and through three switches of 7 us, and after its ACK."""
     frame_us = (64 + PACKET_BYTES + WIRE_BYTES) * 8 / 10e3
     ack_us = (ACK_BYTES + WIRE_BYTES) * 8 / 10e3
     return 2 * (4 * frame_us + 4 * 20 + 3 * 7 + ack_us + slower_us)
@@ -33,7 +34,7 @@ def test_round_trip(tmp_path, at, slower_us):
 
 
 def test_slowest_cable(tmp_path):
-    """The rate of one cable of several is that of the way."""
+    """The slowest cable of a way determines its rate."""
     for time in pingpong(tmp_path, [*TWO_LEAVES, "--link-rate", "100G", "--at", "leaf1:up0,link-rate=25G"], "-s 1048576 -n 20"):
         measured = 2 * (1 << 20) * 8 / time / 1000  # there and back
         limit = 25 * 4096 / (4096 + PACKET_BYTES + WIRE_BYTES)
@@ -41,7 +42,7 @@ def test_slowest_cable(tmp_path):
 
 
 def test_ring_over_several_spines(tmp_path):
-    """Eight hosts at four leaves; cables between switches lose some packets of both ways."""
+    """Eight hosts at four leaves; cables between switches lose some packets in both directions."""
     at = [word for leaf in range(4) for up in range(2) for word in ("--at", f"leaf{leaf}:up{up},loss-up=0.003,loss-down=0.003")]
     result = perf(tmp_path, 8, [*VIRTUAL, "--topology", "clos:2x4x2", "--aggregator", "off", *at],
                   ["-b", "64K", "-e", "64K", "-n", "3", "--algorithm", "ring"])
@@ -54,7 +55,7 @@ def test_ring_over_several_spines(tmp_path):
 
 
 def test_the_same_again(tmp_path):
-    """With the RTL in every switch: the same seed, the same counters."""
+    """With the RTL in every switch: the same seed gives the same counters."""
     runs = []
     for turn in ("first", "second"):
         folder = tmp_path / turn
@@ -62,12 +63,13 @@ def test_the_same_again(tmp_path):
         runs.append(perf(folder, 4, [*VIRTUAL, "--topology", "leaf-spine:2x2", "--seed", "9", "--loss-up", "0.01"],
                          ["-b", "16K", "-e", "16K", "-n", "2", "--algorithm", "ring"]))
         assert runs[-1].code == 0 and runs[-1].wrong() == 0, runs[-1]
-        del runs[-1].stats["virtual_time"]["host_runs"]  # how deep the folder of its files lies tells in it
+        del runs[-1].stats["virtual_time"]["host_runs"]  # it depends on the depth of the folder
     assert runs[0].stats == runs[1].stats
 
 
 def test_a_planned_fabric(tmp_path):
-    """The tree that ina-plan prints for the second of two jobs is a fabric of the lab's: the job has its rate there, less headers and the way."""
+    """The tree that ina-plan prints for the second of two jobs is a fabric for the lab: the job reaches the planned rate there,
+    apart from headers and latency."""
     jobs = [{"name": "a", "hosts": [0, 1, 4, 5]}, {"name": "b", "hosts": [2, 3, 6, 7]}]
     (tmp_path / "jobs.json").write_text(json.dumps({"jobs": jobs}))
 

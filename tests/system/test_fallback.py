@@ -18,7 +18,7 @@ def test_insisting_on_the_aggregator_fails_where_there_is_none(tmp_path):
 
 
 def test_both_algorithms_side_by_side(tmp_path):
-    """--compare: the aggregator and the ring in one run; the ring's bytes on the wire are 2(n-1)/n times as many."""
+    """--compare: the aggregator and the ring in one run; the ring has 2(n-1)/n times as many bytes on the wire."""
     result = perf(tmp_path, 4, ["--aggregator", "model"], ["--compare", "-b", "4M", "-e", "4M", "-n", "2"])
     assert result.code == 0 and result.wrong() == 0, result
     row = result.report["rows"][0]
@@ -29,7 +29,7 @@ def test_both_algorithms_side_by_side(tmp_path):
 @pytest.mark.parametrize("kind", ["int32", "float"])
 @pytest.mark.parametrize("place", [[], ["--in-place"]])
 def test_the_aggregator_is_reset(tmp_path, kind, place):
-    """Amid a message of the third all-reduce; the ring goes on, and a fresh JOIN brings the aggregator back."""
+    """During a message of the third all-reduce. The ring continues, and a fresh JOIN brings the aggregator back."""
     result = perf(tmp_path, 4, ["--virtual-time", "--link-rate", "250M", "--aggregator", "model", "--reset-at", "30ms"],
                   ["-b", "256K", "-e", "256K", "-n", "40", "-w", "0", "-t", kind, *place])
     assert result.code == 0 and result.report["rows"] and result.wrong() == 0, result
@@ -59,7 +59,8 @@ def test_the_log_says_so(tmp_path, aggregator, options, words):
 
 @pytest.mark.parametrize("frames", range(13, 19))
 def test_stuck_when_one_rank_is_a_call_ahead(tmp_path, frames):
-    """Sums are lost on the way down, the aggregator falls silent: one rank waits for the others in the next all-reduce."""
+    """Sums are lost on the way down, and the aggregator falls silent: one rank is already in the next all-reduce and waits for
+    the others."""
     result = perf(tmp_path, 2, ["--virtual-time", "--aggregator", "model", "--loss-down", "0.3", "--stuck-after", frames],
                   ["-b", "4", "-e", "4", "-n", "20", "--timeout", "60"])
     assert result.code == 0 and result.report["rows"] and result.wrong() == 0, result

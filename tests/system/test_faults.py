@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sums stay exact whatever the network does to the frames."""
+"""Sums stay exact whatever faults the network has."""
 import pytest
 from lab import assert_all_right, perf
 

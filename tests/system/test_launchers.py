@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ina-perf as it is, started by what starts things on clusters: each rank is told who it is by nobody else."""
+"""The unchanged ina-perf, started by the launchers of clusters: only the launcher gives each rank its number."""
 from pathlib import Path
 
 from lab import PERF, run
@@ -10,7 +10,7 @@ MEASURE = ["-b", "4", "-e", "256K", "-f", "64"]
 
 
 def assert_all_right(result, ranks):
-    """Rank 0's table says so: every size through the aggregator, nothing wrong."""
+    """Rank 0's table says so: every size went through the aggregator, and nothing is wrong."""
     assert result.code == 0, result
     assert f"# ina-perf: {ranks} ranks on rxe0" in result.out, result
     rows = [line.split() for line in result.out.splitlines() if " float " in line]
@@ -19,7 +19,7 @@ def assert_all_right(result, ranks):
 
 
 def test_mpirun(tmp_path):
-    """Open MPI's: the root is the host of mpirun."""
+    """With Open MPI, the root is the host of mpirun."""
     folder = tmp_path / "meeting"
     folder.mkdir()
     result = run(tmp_path, 3, OPTIONS,
@@ -29,7 +29,7 @@ def test_mpirun(tmp_path):
 
 
 def test_srun(tmp_path):
-    """Slurm's: the root is the first host of the step, or, as its name does not resolve here, that of srun."""
+    """With Slurm, the root is the first host of the step. If its name does not resolve, as here, the root is the host of srun."""
     folder = tmp_path / "meeting"
     folder.mkdir()
     result = run(tmp_path, 2, OPTIONS, [HERE / "slurm_host.sh", folder, PERF, *MEASURE])
@@ -37,7 +37,7 @@ def test_srun(tmp_path):
 
 
 def test_two_jobs_on_the_same_hosts(tmp_path):
-    """Nobody says a port: each job's follows from its id. Both of rank 0 listen before any other rank comes."""
+    """No port is given: each job's port follows from its id. Both ranks 0 listen before any other rank comes."""
     slurm = "env -u INA_RANK -u INA_RANKS -u INA_COOKIE SLURM_PROCID=$INA_RANK SLURM_NTASKS=$INA_RANKS SLURM_STEP_ID=0"
     job = f'job() {{ {slurm} SLURM_JOB_ID=$1 "$0" {" ".join(MEASURE)}; }}'
     both = f'{job}; [ $INA_RANK = 0 ] || sleep 3; job $((7 + INA_RANK)) & job $((8 - INA_RANK)) && wait $!'

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Machines with several ranks: right sums whatever their shape, one error for all, and fewer bytes.
 
-In virtual time, but for what is of one machine: there is no network.
+In virtual time, except the tests on one machine, which use no network.
 """
 import pytest
 from lab import PERF, assert_all_right, perf, run
@@ -12,13 +12,13 @@ SIZE = 4 << 20
 
 
 def ranks(counts):
-    """ina-lab's options for machines with so many ranks each."""
+    """ina-lab's options for machines with these numbers of ranks."""
     return ["--ranks-per-host", ",".join(map(str, counts))]
 
 
 @pytest.mark.parametrize("counts", [(2, 2), (4, 4), (2, 2, 2, 2), (3, 5), (1, 4), (3, 1, 2)])
 def test_shapes(tmp_path, counts):
-    """Sizes below a cache line, odd ones, and many steps; between machines the aggregator sums."""
+    """Sizes below a cache line, odd sizes, and many steps; between machines the aggregator sums."""
     result = perf(tmp_path, len(counts), [*MODEL, *ranks(counts)],
                   ["-b", "4", "-e", "3M", "-f", "91", "-t", "all", "-n", "1", "-w", "0"])
     assert_all_right(result, "ina")
@@ -28,14 +28,14 @@ def test_shapes(tmp_path, counts):
 
 @pytest.mark.parametrize("schedule", ["auto", "flat", "leader", "parallel"])
 def test_schedules(tmp_path, schedule):
-    """Flat goes by ring, since two ranks of a job on one port are refused."""
+    """Flat uses the ring, because two ranks of a job on one port are refused."""
     result = perf(tmp_path, 2, [*MODEL, *ranks((2, 2))],
                   ["-b", "1000", "-e", "1M", "-f", "31", "-o", "max", "-n", "1", "--in-place", "--schedule", schedule])
     assert_all_right(result, "ring" if schedule == "flat" else "ina")
 
 
 def test_one_machine(tmp_path):
-    """Nothing goes over the wire."""
+    """Nothing is sent on the wire."""
     result = perf(tmp_path, 1, [*ONE_MACHINE, *ranks((3,))], ["-b", "4", "-e", "9M", "-f", "99", "-t", "all", "-n", "1"])
     assert result.code == 0, result
     assert result.wrong() == 0, result
@@ -43,7 +43,7 @@ def test_one_machine(tmp_path):
 
 
 def test_more_rails_than_the_aggregator_has_room_for(tmp_path):
-    """Five jobs, room for four: the refused one goes by ring, and all sums are right."""
+    """Five jobs with room for four: the refused one uses the ring, and all sums are right."""
     result = perf(tmp_path, 2, [*MODEL, "--jobs", "4", *ranks((5, 5))], ["-b", "4", "-e", "3M", "-f", "91", "-t", "all", "-n", "1"])
     assert result.code == 0, result
     assert result.wrong() == 0, result
@@ -52,7 +52,7 @@ def test_more_rails_than_the_aggregator_has_room_for(tmp_path):
 
 
 def test_the_aggregator_drops_out(tmp_path):
-    """Amid an all-reduce of all rails: they go on by ring, also where some have finished their part."""
+    """During an all-reduce of all rails: they continue over the ring, even if some have finished their part."""
     result = perf(tmp_path, 2, [*MODEL, *ranks((2, 3)), "--reset-every", "700"],
                   ["-b", "300K", "-e", "12M", "-f", "3", "-t", "int32", "-n", "3"])
     assert result.code == 0, result
@@ -72,7 +72,7 @@ def test_many_steps(tmp_path, faults):
 
 @pytest.mark.parametrize("victim", [0, 1, 4])
 def test_a_rank_that_dies(tmp_path, victim):
-    """Killed amid an all-reduce: all others, on both machines, get the same sentence, with slow hosts."""
+    """Killed during an all-reduce: all others, on both machines, get the same sentence, even with slow hosts."""
     command = (f"{PERF} -b 8M -e 8M -n 1000 -c 0 & pid=$!; "
                f"[ $INA_RANK != {victim} ] || {{ sleep 1; kill -9 $pid; }}; wait $pid")
     result = run(tmp_path, 2, [*MODEL, "--host-byte-cost", 20, *ranks((2, 3))], ["sh", "-c", command])
@@ -81,7 +81,7 @@ def test_a_rank_that_dies(tmp_path, victim):
 
 
 def test_ranks_that_disagree(tmp_path):
-    """On the schedule, at open."""
+    """They disagree on the schedule, when they open."""
     result = run(tmp_path, 2, [*MODEL, *ranks((2, 2))],
                  ["sh", "-c", f"s=leader; [ $INA_RANK != 3 ] || s=flat; exec {PERF} --schedule $s -e 4"])
     assert result.code == 1, result
@@ -90,7 +90,7 @@ def test_ranks_that_disagree(tmp_path):
 
 @pytest.mark.parametrize("hosts, locals_", [(2, 4), (4, 2)])
 def test_against_flat_ring(tmp_path, hosts, locals_):
-    """Where nothing but the network takes time: M a machine, where the ring sends 2 (P - 1) / P M."""
+    """In virtual time, in which only the network takes time: M bytes for each machine, where the ring sends 2 (P - 1) / P M."""
     result = perf(tmp_path, hosts, [*MODEL, "--ranks-per-host", locals_],
                   ["-b", SIZE, "-e", SIZE, "-n", "1", "-w", "0", "--schedules"])
     assert result.code == 0, result
@@ -99,7 +99,7 @@ def test_against_flat_ring(tmp_path, hosts, locals_):
     assert by["flat"]["time_us"] / by["parallel"]["time_us"] >= 1.3, result
     # A header of 58 bytes for each packet of up to 4096, and ACKs.
     assert by["parallel"]["wire_bytes"] <= 1.02 * SIZE, result
-    # What the rank next to the cable has yet to send when rank 0 reads the counter is missing.
+    # The bytes that the rank next to the cable has not sent yet when rank 0 reads the counter are missing.
     assert by["flat"]["wire_bytes"] >= 1.7 * SIZE, result
 
 

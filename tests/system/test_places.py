@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ranks find out at which switches they are, and aggregate across these: in virtual time, mostly with the model as aggregator."""
+"""Ranks find out at which switches they are, and aggregate across several: in virtual time, mostly with the model as
+aggregator."""
 import json
 
 import pytest
@@ -7,21 +8,21 @@ from lab import PERF, assert_all_right, perf, run
 from test_virtual_time import VIRTUAL
 
 MODEL = [*VIRTUAL, "--aggregator", "model"]
-SIZE = 6 << 20  # what the ranks say to each other over TCP is little of it
-RUNS = 2  # with the one that warms up
+SIZE = 6 << 20  # large in comparison with the ranks' TCP messages
+RUNS = 2  # including the run that warms up
 MUCH = ["-b", SIZE, "-e", SIZE, "-n", RUNS - 1]
 LITTLE = ["-b", "64K", "-e", "64K", "-n", 2]
 
 
 def fabric(folder, switches):
-    """The options for a fabric: per switch its name, its hosts and its uplinks, and what else is to be said of it."""
+    """The options for a fabric: for each switch its name, its hosts, its uplinks, and further properties."""
     path = folder / "fabric.json"
     path.write_text(json.dumps({"switches": [{"name": name, "hosts": hosts, "up": up, **more} for name, hosts, up, more in switches]}))
     return ["--topology", path]
 
 
 def leaves(folder, *hosts, top=None, **more):
-    """A spine, with hosts of its own or none, over leaves a, b, ...; more: what is to be said of a switch."""
+    """A spine, with or without hosts, over leaves a, b, ...; more: further properties of a switch."""
     switches = [("spine", top or [], [], more.get("spine", {}))]
     for name, list_of_hosts in zip("abcdefgh", hosts):
         switches.append((name, list_of_hosts, ["spine"], more.get(name, {})))
@@ -51,7 +52,7 @@ def test_bytes_between_switches(tmp_path, name):
     result = perf(tmp_path, ranks, [*MODEL, *options(tmp_path)], MUCH)
     assert_all_right(result, "ina")
     taken = [way["bytes"] for cable in result.stats["cables"].values() for way in (cable["up"], cable["down"])]
-    # Only the first of several spines has the job; the ring's connections are idle but for TCP's own words.
+    # Only the first of several spines has the job; the ring's connections carry only TCP's own messages.
     busy = [count for count in taken if count > SIZE // 4]
     assert len(busy) == (len(taken) if name != "2 spines" else len(taken) // 2), result
     assert all(RUNS * SIZE <= count <= 1.03 * RUNS * SIZE for count in busy), (busy, result)
@@ -64,19 +65,19 @@ def test_leaf_of_nine_ports(tmp_path):
     assert_all_right(result, "ina")
     switches = {name: switch["aggregator"] for name, switch in result.stats["switches"].items()}
     assert {name: (switch["kind"], switch["ports"]) for name, switch in switches.items()} == {"spine": ("rtl", 2), "a": ("rtl", 16), "b": ("rtl", 2)}, result
-    # Leaf b has a single rank, and so no part in the job.
+    # Leaf b has a single rank, so it takes no part in the job.
     assert {name for name, switch in switches.items() if switch["packets_joined"] > 0} == {"spine", "a"}, result
 
 
 @pytest.mark.parametrize("types", ["int32", "half"])
 def test_same_on_all_ranks(tmp_path, types):
-    """Elements of all types are right on all ranks, of one window or of a few bytes too."""
+    """Elements of all types are right on all ranks, in calls of one window and of a few bytes."""
     result = perf(tmp_path, 8, [*MODEL, *three_levels(tmp_path, [0, 5], [3, 6], [7, 1], [4, 2])], ["-b", 8, "-e", "512K", "-f", 64, "-t", types, "-n", 2])
     assert_all_right(result, "ina")
 
 
 def test_lossy_cables(tmp_path):
-    """What is lost between switches, or before them, comes again; nothing is wrong, and no rank goes by ring."""
+    """Packets that are lost between switches, or before them, are sent again. Nothing is wrong, and no rank uses the ring."""
     faults = ["--loss-up", "0.002", "--loss-down", "0.002", "--at", "a:up0,loss-up=0.005,loss-down=0.005", "--at", "b:up0,loss-up=0.005"]
     result = perf(tmp_path, 4, [*MODEL, *leaves(tmp_path, [0, 2], [1, 3]), *faults], ["-b", "1M", "-e", "1M", "-n", 4], timeout_s=400)
     assert_all_right(result, "ina")
@@ -92,7 +93,7 @@ PARTED = {
 
 @pytest.mark.parametrize("name", PARTED)
 def test_where_not_all_can_sum(tmp_path, name):
-    """It goes by ring, the log says why, and with --algorithm ina it is an error that says so."""
+    """The job uses the ring, and the log says why. With --algorithm ina, an error says so."""
     options, why = PARTED[name]
     lab = [*MODEL, *leaves(tmp_path, [0, 2], [1, 3]), *options]
     result = run(tmp_path, 4, lab, ["env", "INA_LOG=info", PERF, *[str(word) for word in LITTLE]])
@@ -105,14 +106,15 @@ def test_where_not_all_can_sum(tmp_path, name):
     assert result.code != 0 and why in result.err + result.out, result
 
 
-# Seconds for a few all-reduces by ring: ranks try the aggregator again a second after it has refused.
+# A few all-reduces over the ring take seconds, because ranks try the aggregator again a second after it has refused.
 SLOW = ["--link-rate", "20M"]
 SOME = ["-b", "256K", "-e", "256K", "-n", 20, "-w", 0]
 
 
 @pytest.mark.parametrize("name", ["spine", "a"])
 def test_a_switch_that_comes_later(tmp_path, name):
-    """It lets no TRACE pass at first, and all goes by ring. Ranks find out anew where they are, and go in-network."""
+    """At first the switch passes no TRACE, and the job uses the ring. Then the ranks look again where they are, and use the
+    aggregator."""
     result = perf(tmp_path, 4, [*MODEL, *SLOW, *leaves(tmp_path, [0, 2], [1, 3], **{name: {"quiet": 3000}})], SOME)
     assert result.code == 0 and result.report["rows"] and result.wrong() == 0, result
     assert result.stats["switches"][name]["aggregator"]["quiet_dropped"] > 0, result
@@ -121,7 +123,7 @@ def test_a_switch_that_comes_later(tmp_path, name):
 
 
 def test_a_switch_that_does_not_come(tmp_path):
-    """Ranks ask again, hear the same, and go on by ring."""
+    """The ranks ask again, get the same answer, and continue over the ring."""
     lab = [*MODEL, *SLOW, *leaves(tmp_path, [0, 2], [1, 3], spine={"aggregator": "off"})]
     result = run(tmp_path, 4, lab, ["env", "INA_LOG=info", PERF, "-c", 1, *[str(word) for word in SOME]])
     assert result.code == 0, result
@@ -154,7 +156,8 @@ when opened: by ring: no aggregator is above both switch 2 with rank 0 and switc
 
 @pytest.mark.parametrize("options, drawn", [([], DRAWN), (["--at", "spine,aggregator=off"], UNDRAWN)])
 def test_explain(tmp_path, options, drawn):
-    """The tree, with who sums what, and why not more. The switches are numbered from 1 on, as the fabric lists them."""
+    """Prints the tree, with the switches that sum and the reasons why others do not. The switches are numbered from 1 on, in the
+    order of the fabric."""
     result = perf(tmp_path, 4, [*MODEL, *leaves(tmp_path, [0, 2], [1, 3]), *options], ["--explain", *LITTLE])
     assert result.code == 0 and result.wrong() == 0, result
     assert "".join(f"[0] # {line}\n" for line in drawn.splitlines()) in result.out, result
@@ -165,7 +168,7 @@ RESETS = {"the spine": "spine", "a leaf": "a"}
 
 @pytest.mark.parametrize("name", RESETS)
 def test_reset(tmp_path, name):
-    """In mid-job: the ring finishes what is under way, and a fresh JOIN brings the aggregation across switches back."""
+    """In the middle of a job: the ring finishes the calls under way, and a fresh JOIN brings aggregation across switches back."""
     lab = [*MODEL, "--link-rate", "250M", *leaves(tmp_path, [0, 2], [1, 3]), "--at", f"{RESETS[name]},reset-at=150ms"]
     result = perf(tmp_path, 4, lab, ["-b", "256K", "-e", "256K", "-n", 40, "-w", 0])
     assert result.code == 0 and result.report["rows"] and result.wrong() == 0, result
@@ -175,7 +178,8 @@ def test_reset(tmp_path, name):
 
 @pytest.mark.parametrize("spines, jobs, apart_s", [(2, 2, 0.001), (2, 2, 0), (2, 4, 0), (4, 4, 0), (4, 4, 0.001)])
 def test_jobs_spread_over_the_spines(tmp_path, spines, jobs, apart_s):
-    """Jobs of a host at each of two leaves, which come one after the other or at the same time: every spine sums for as many of them."""
+    """Jobs of a host at each of two leaves, which come one after the other or at the same time: every spine sums for the same
+    number of them."""
     lines = []
     for job in range(jobs):
         command = f"{PERF} -c 1 -b {SIZE} -e {SIZE} -n 1 --json {tmp_path}/job{job}.json"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A host whose kernel is stopped in real time: the others hear of it, by name, and go on without it. When is dead_hosts' matter."""
+"""A host whose kernel is stopped in real time: the others learn of it, by name, and continue without it. test_dead_hosts.py tests
+how soon."""
 import os
 import signal
 import subprocess
@@ -12,7 +13,7 @@ N = 4
 
 
 def kernel_of(folder, rank):
-    """The process id of a host's kernel: the leader of its process group, among those with the run's folder."""
+    """The process id of a host's kernel: the leader of its process group, among the processes with the run's folder."""
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
             continue
@@ -27,7 +28,7 @@ def kernel_of(folder, rank):
 
 
 def test_a_kernel_is_stopped(tmp_path):
-    """In real time, where how long it takes is the machine's matter; ina-lab's --timeout is all that ends it."""
+    """In real time, where the time depends on the machine; only ina-lab's --timeout ends it."""
     lab = subprocess.Popen([LAB, "run", "-q", "-n", str(N), "--aggregator", "model", "--timeout", "100", "--", str(CHECK), "2"],
                            text=True, errors="replace", stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                            stdin=subprocess.DEVNULL, env=dict(os.environ, TMPDIR=str(tmp_path)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sums are right, they come from the aggregator, and all their bytes went through it."""
+"""The sums are right, the aggregator made them, and all their bytes went through it."""
 import pytest
 from lab import assert_all_right, perf
 
@@ -18,7 +18,7 @@ def test_rtl_sums_exactly(tmp_path, n):
 
 @pytest.mark.parametrize("n, ports", [(5, 8), (6, 8), (7, 8), (9, 16)])
 def test_numbers_of_hosts_that_are_no_sizes_of_the_rtl(tmp_path, n, ports):
-    """The bridge has the RTL at 2, 4, 8 and 16 ports: those beyond the hosts take part in no sum."""
+    """The bridge has the RTL at 2, 4, 8 and 16 ports: ports without a host take part in no sum."""
     result = perf(tmp_path, n, ["--virtual-time", "--aggregator", "rtl"], ["-b", "4", "-e", "64K", "-f", "16", "-t", "all", "-n", "1"])
     assert_all_right(result, "ina")
     assert (result.aggregator["kind"], result.aggregator["ports"]) == ("rtl", ports), result
@@ -39,14 +39,14 @@ def test_smaller_packets(tmp_path, mtu):
 
 
 def test_in_place_and_odd_sizes(tmp_path):
-    """Sizes that fill no message, no packet and no 16 bytes."""
+    """Sizes that are no multiple of a message, of a packet or of 16 bytes."""
     result = perf(tmp_path, 3, ["--aggregator", "rtl"],
                   ["-b", "65484", "-e", "600000", "-f", "3", "-t", "all", "-n", "1", "--in-place"])
     assert_all_right(result, "ina")
 
 
 def all_reduce_bytes(element_bytes, message_bytes):
-    """Payload on the wire of one all-reduce of one host, by docs/protocol.md."""
+    """The payload on the wire of one all-reduce of one host, by docs/protocol.md."""
     largest = message_bytes - MESSAGE_FRAMING_BYTES
     total = 0
     while element_bytes > 0:
@@ -57,11 +57,11 @@ def all_reduce_bytes(element_bytes, message_bytes):
 
 
 def test_every_byte_is_accounted_for(tmp_path):
-    """The acceptance run: the aggregator joined exactly the payload that the hosts must have sent.
+    """The acceptance run: the aggregator summed exactly the payload that the hosts must have sent.
 
-    ina-perf meets in an all-reduce of one element before each measured one, and adds up #wrong and
-    the ranks' times in one each at the end of each size. With --json the ranks first agree, in one more,
-    whether rank 0 can write the file.
+    ina-perf synchronises with an all-reduce of one element before each measured one. At the end of each size it adds up #wrong
+    and the ranks' times with one all-reduce each. With --json the ranks first agree, in one more, whether rank 0 can write the
+    file.
     """
     sizes, iterations, warmups, n = [1 << 20, 1 << 22, 1 << 24], 2, 1, 4
     result = perf(tmp_path, n, ["--aggregator", "rtl"],
@@ -76,7 +76,7 @@ def test_every_byte_is_accounted_for(tmp_path):
 
 
 def test_resnet50(tmp_path):
-    """The 161 gradient tensors of ResNet-50, through the C model (the demo takes them through the RTL)."""
+    """The 161 gradient tensors of ResNet-50, through the C model (the demo sends them through the RTL)."""
     result = perf(tmp_path, 4, ["--aggregator", "model"], ["-b", "4", "-e", "4", "-n", "1", "-w", "0", "--model", "resnet50"])
     assert_all_right(result, "ina")
     assert result.report["rows"][-1]["count"] == 25_557_032

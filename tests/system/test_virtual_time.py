@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Virtual time: what the model of the network says is what the hosts measure, every time."""
+"""Virtual time: the hosts always measure the times that the model of the network predicts."""
 import json
 import re
 
@@ -7,14 +7,14 @@ import pytest
 from lab import PERF, assert_all_right, by_rank, may_fix_addresses, perf, run
 
 VIRTUAL = ["--virtual-time"]
-# Round a payload in a frame: Ethernet, IPv4, UDP, BTH, iCRC; round a frame on the wire: preamble, FCS, gap.
+# Around a payload in a frame: Ethernet, IPv4, UDP, BTH, iCRC; around a frame on the wire: preamble, FCS, gap.
 PACKET_BYTES = 14 + 20 + 8 + 12 + 4
 WIRE_BYTES = 24
 ACK_BYTES = PACKET_BYTES + 4
 
 
 def pingpong(tmp_path, options, arguments):
-    """ibv_rc_pingpong as it is; microseconds of an iteration on both hosts."""
+    """The unchanged ibv_rc_pingpong; microseconds of an iteration on both hosts."""
     command = f"ibv_rc_pingpong -e -g 1 -m 4096 {arguments}"
     result = run(tmp_path, 2, [*VIRTUAL, "--aggregator", "off", *options],
                  ["sh", "-c", f"[ $INA_RANK = 0 ] && exec {command}; sleep 1; exec {command} $INA_ROOT"])
@@ -26,20 +26,20 @@ def pingpong(tmp_path, options, arguments):
 
 @pytest.mark.parametrize("rate", ["10G", "100G"])
 def test_round_trip(tmp_path, rate):
-    """Two frames of 64 bytes, each over two links and through the switch, and behind its ACK."""
+    """Two frames of 64 bytes, each over two links and through the switch, and after its ACK."""
     times = pingpong(tmp_path, ["--link-rate", rate, "--link-delay", "20us", "--switch-delay", "7us"], "-s 64 -n 5000")
     bit_us = 1e-3 / float(rate[:-1])
     frame_us = (64 + PACKET_BYTES + WIRE_BYTES) * 8 * bit_us
     ack_us = (ACK_BYTES + WIRE_BYTES) * 8 * bit_us
     expected = 2 * (2 * frame_us + 2 * 20 + 7 + ack_us)
     for time in times:
-        # The two hosts' start and end count too: some microseconds in 5000 iterations.
+        # The start and end of the two hosts count too: some microseconds in 5000 iterations.
         assert expected - 0.01 <= time <= expected + 0.1, (expected, times)
 
 
 @pytest.mark.parametrize("rate", [10, 100])
 def test_bandwidth(tmp_path, rate):
-    """Messages of 1 MiB there and back: the wire is full but for the turns between messages."""
+    """Messages of 1 MiB there and back: the wire is full, except for the turns between messages."""
     for time in pingpong(tmp_path, ["--link-rate", f"{rate}G"], "-s 1048576 -n 20"):
         measured = 2 * (1 << 20) * 8 / time / 1000  # there and back
         limit = rate * 4096 / (4096 + PACKET_BYTES + WIRE_BYTES)
@@ -47,12 +47,12 @@ def test_bandwidth(tmp_path, rate):
 
 
 def test_in_network_against_ring(tmp_path):
-    """Four hosts at 100 Gb/s through the RTL at 250 MHz: M each way instead of 2 (n - 1) / n M."""
+    """Four hosts at 100 Gb/s through the RTL at 250 MHz: M bytes each way instead of 2 (n - 1) / n M."""
     result = perf(tmp_path, 4, VIRTUAL, ["-b", "4M", "-e", "4M", "-t", "float", "-n", "1", "--compare"])
     assert_all_right_of_both(result)
     ina, ring = result.results()
     assert 0.97 * 1.5 < ring["time_us"] / ina["time_us"] <= 1.6, result
-    # A host's link is never idle, but for the round trip of the last message.
+    # A host's link is never idle, except for the round trip of the last message.
     frames = ina["wire_bytes"] / (4096 + PACKET_BYTES)
     busy_us = (ina["wire_bytes"] + WIRE_BYTES * frames) * 8 / 100e3
     assert busy_us < ina["time_us"] < 1.005 * busy_us + 5, (busy_us, result)
@@ -61,8 +61,8 @@ def test_in_network_against_ring(tmp_path):
 
 
 def test_a_link_inside_a_machine(tmp_path):
-    """Two machines of four ranks at 10 Gb/s: the leader reads the others' elements, and they its sums; in parallel each reads
-    three quarters of both. One step, so nothing overlaps, neither with the 100 Gb/s between the machines."""
+    """Two machines of four ranks at 10 Gb/s. The leader reads the others' elements, and they read its sums; in parallel, each
+    reads three quarters of both. There is one step, so nothing overlaps, not even with the 100 Gb/s between the machines."""
     size = 1 << 20
     result = run(tmp_path, 2, [*VIRTUAL, "--ranks-per-host", "4", "--aggregator", "model"],
                  ["env", "INA_INTRA_GBPS=10", PERF, "-b", size, "-e", size, "-n", "2", "--schedules",
@@ -77,7 +77,7 @@ def test_a_link_inside_a_machine(tmp_path):
 
 
 def test_a_small_one(tmp_path):
-    """8 bytes: two links, the switch, the RTL's clocks, and 1 us at most of hosts and library."""
+    """8 bytes: two links, the switch, the RTL's clocks, and at most 1 us for hosts and library."""
     result = perf(tmp_path, 4, [*VIRTUAL, "--link-delay", "2us"], ["-b", "8", "-e", "8", "-t", "float", "-n", "20"])
     assert_all_right(result, "ina")
     frame_us = (32 + 16 + 16 + PACKET_BYTES + WIRE_BYTES) * 8e-5
@@ -86,7 +86,7 @@ def test_a_small_one(tmp_path):
 
 
 def test_progress(tmp_path):
-    """The share of the work done stands beside the time, and is all of it in the end."""
+    """The percentage of the work appears next to the time, and reaches 100 at the end."""
     result = run(tmp_path, 4, VIRTUAL, ["sh", "-c", f"{PERF} -b 16M -e 16M -t float -n 2 && [ $INA_RANK != 0 ] || cat $INA_PROGRESS"])
     assert result.code == 0, result
     assert "[0] 100%" in result.out.splitlines(), result
@@ -94,7 +94,7 @@ def test_progress(tmp_path):
 
 
 def test_rping(tmp_path):
-    """librdmacm's connections, messages, reads and writes, as the program is."""
+    """librdmacm's connections, messages, reads and writes, with the unchanged program."""
     result = run(tmp_path, 2, [*VIRTUAL, "--aggregator", "off"],
                  ["sh", "-c", "[ $INA_RANK = 0 ] && exec rping -s -a $INA_BIND -C 5 -v; sleep 1; exec rping -c -a $INA_ROOT -C 5 -v"])
     assert result.code == 0, result
@@ -109,7 +109,7 @@ def assert_all_right_of_both(result):
 
 @pytest.mark.skipif(not may_fix_addresses(), reason="this machine forbids personality(2): runs may differ (lab/README.md)")
 def test_the_same_again(tmp_path):
-    """The same seed: the same output, counters and capture to the last byte; another seed: another."""
+    """The same seed gives the same output, counters and capture to the last byte; another seed gives others."""
     options = [*VIRTUAL, "--loss-up", "0.002", "--loss-down", "0.002", "--duplicate", "0.002", "--reorder", "0.002"]
     seen = {}
     for name, seed in {"first": 5, "again": 5, "other": 6}.items():
@@ -128,7 +128,7 @@ def test_the_same_again(tmp_path):
 
 
 def test_a_late_rank_costs_no_time_of_ours(tmp_path):
-    """Rank 1 is an hour late: ping says so in seconds."""
+    """Rank 1 is an hour late: ping reports it after seconds of real time."""
     result = run(tmp_path, 2, [*VIRTUAL, "--aggregator", "off", "--delay-rank", "1:3600"],
                  ["sh", "-c", "cut -d. -f1 /proc/uptime"])
     assert result.code == 0, result
@@ -137,10 +137,10 @@ def test_a_late_rank_costs_no_time_of_ours(tmp_path):
 
 
 def test_host_costs(tmp_path):
-    """2 us of a host for each packet: data out and in, ACK in and out, on both hosts in turn."""
+    """A host takes 2 us for each packet: data out and in, ACK in and out, on both hosts in turn."""
     plain = pingpong(tmp_path, [], "-s 64 -n 1000")[0]
     dear = pingpong(tmp_path, ["--host-packet-cost", "2000"], "-s 64 -n 1000")[0]
-    # On the way: sent and received, twice; the ACK goes before the answer, once on each host.
+    # On the way: sent and received, twice; the ACK leaves before the answer, once on each host.
     assert 8 <= dear - plain <= 17, (plain, dear)
 
 
@@ -152,25 +152,25 @@ def test_a_killed_host(tmp_path):
 
 
 def test_a_cable_that_is_mended(tmp_path):
-    """Out for 30 ms in the midst of it: retransmissions bring everything home."""
+    """The cable is cut for 30 ms during the run: retransmissions deliver everything."""
     result = perf(tmp_path, 3, [*VIRTUAL, "--cut", "1:2ms:32ms"], ["-b", "4M", "-e", "4M", "-t", "float", "-n", "5"])
     assert_all_right(result, "ina")
     assert result.stats["ports"][1]["dropped_closed"] > 0, result
 
 
 def test_an_aggregator_that_is_reset(tmp_path):
-    """Twice in the midst of it: what waits in it is lost, the ring takes over, every sum is right."""
+    """Reset twice during the run: the packets in the aggregator are lost, the ring takes over, and every sum is right."""
     result = perf(tmp_path, 3, [*VIRTUAL, "--aggregator", "model", "--reset-at", "4ms", "--reset-at", "12ms"],
                   ["-b", "4M", "-e", "4M", "-t", "float", "-n", "20"])
     assert result.code == 0, result
     assert result.wrong() == 0, result
     assert result.stats["engine_resets"] == 2, result
-    assert result.count("fallbacks") == 1, result  # at the second reset it is not back yet
+    assert result.count("fallbacks") == 1, result  # at the second reset the job has not returned yet
 
 
 def test_an_aggregator_that_is_idle(tmp_path):
-    """Each end of the time-to-live keeps the RTL busy for a few clocks. 250,000 of them are more than the million clocks
-    after which an RTL that is busy without an end counts as stuck."""
+    """Each end of the time-to-live keeps the RTL busy for a few clocks. 250,000 of them make more than the million clocks after
+    which an RTL that is busy without an end counts as stuck."""
     result = run(tmp_path, 2, [*VIRTUAL, "--aggregator", "rtl", "--job-ttl", "0.001"], ["sleep", "250"])
     assert result.code == 0, result
 

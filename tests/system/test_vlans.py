@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Jobs in VLANs: what the hosts' kernels tag, and what that means to the aggregator."""
+"""Jobs in VLANs: the hosts' kernels tag their frames, and the aggregator applies quotas and priorities."""
 import pytest
 from lab import CHECK_TURNS, at_once, run, turns
 
 
 def jobs(folder, options, vlans, starts=None, calls=240):
-    """
-    Jobs of check_turns on three hosts, each in a VLAN: (id, priority); `starts`: seconds, if not at once. The counters of
-    each, of which all its ranks have the same.
+    """Runs jobs of check_turns on three hosts, each in a VLAN: (id, priority); `starts`: start times in seconds, by default all
+    at the same time. Returns the counters of each, which are the same on all its ranks.
     """
     starts = starts or [0] * len(vlans)
     setup = "\n".join(f"""ip link add link vec0 name vlan{id} type vlan id {id} egress-qos-map 0:{priority} &&
@@ -27,7 +26,7 @@ export INA_LOG=info INA_BIND=10.0.$id.$((INA_RANK + 1)) INA_ROOT=10.0.$id.1; {CH
 
 @pytest.mark.parametrize("aggregator,calls", [("model", 240), ("rtl", 100)])
 def test_a_tenant_beyond_its_quota_takes_turns_with_itself(tmp_path, aggregator, calls):
-    """One context for each VLAN: of two jobs in one of them one at a time is aggregated; that of the other VLAN always is."""
+    """One context for each VLAN: of two jobs in one VLAN, one at a time is aggregated; the job of the other VLAN always is."""
     result, counted = jobs(tmp_path, ["--aggregator", aggregator, "--vlan-quota", 1, "--trust-tags", "yes"], [(7, 0), (7, 0), (8, 0)], calls=calls)
     assert (counted[2]["aggregated"], counted[2]["yields"]) == (calls, 0), result
     assert all(job["yields"] > 0 and job["aggregated"] > 0.2 * calls for job in counted[:2]), result
@@ -35,7 +34,7 @@ def test_a_tenant_beyond_its_quota_takes_turns_with_itself(tmp_path, aggregator,
 
 
 def test_a_higher_priority_does_not_give_way(tmp_path):
-    """One context. Whoever comes later has it from then on if its priority is higher, and never if it is lower."""
+    """One context. A job that comes later gets it, and keeps it, if its priority is higher, and never gets it if it is lower."""
     result, counted = jobs(tmp_path, ["--aggregator", "model", "--jobs", 1, "--trust-tags", "yes"], [(7, 2), (8, 5)], [0, 3])
     assert [job["yields"] for job in counted] == [1, 0], result
     assert 30 < counted[0]["aggregated"] < 140 and counted[1]["aggregated"] > 220, result

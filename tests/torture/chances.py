@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Did the random faults happen as often as was asked for? Over all runs together: one alone may have too few frames to tell."""
+"""Checks that the random faults happened as often as requested. The check is over all runs together, because a single one may
+have too few frames."""
 import math
 import struct
 
@@ -7,7 +8,7 @@ import struct
 OPTIONS = {"--loss-up": ("lost", ["up"]), "--loss-down": ("lost", ["down"]), "--duplicate": ("duplicated", ["up", "down"]),
            "--reorder": ("reordered", ["up", "down"]), "--corrupt": ("corrupted", ["up", "down"])}
 KINDS = ("lost", "duplicated", "reordered", "corrupted")
-# Of a standard deviation: by chance alone one check in 30 million fails.
+# In standard deviations: by chance alone one check in 30 million fails.
 DEVIATIONS = 5
 
 PCAP_HEADER_BYTES, RECORD_BYTES, SLL2_BYTES = 24, 16, 20
@@ -15,8 +16,8 @@ UDP, ROCE_PORT, RC_OPCODES = 17, 4791, 0x20
 
 
 def rc_frames(capture, hosts):
-    """RC frames over IPv4 that came through the hosts' cables to a switch, and to the hosts (packet type 4). Their cables are
-    the capture's first interfaces, from 1 on."""
+    """RC frames over IPv4 from the hosts' cables to a switch, and those to the hosts (packet type 4). Their cables are the
+    capture's first interfaces, from 1 on."""
     counts = {"up": 0, "down": 0}
     at = PCAP_HEADER_BYTES
     while at + RECORD_BYTES <= len(capture):
@@ -47,7 +48,8 @@ class Chances:
                 self.expected[name] += float(value) * frames[side]
 
     def wrong(self):
-        """Fewer than are to be expected, by more than chance; a tenth is for copies, which no fault is drawn for."""
+        """Fewer faults than expected, by more than chance. A tenth is allowed for copies, which are not subject to random
+        faults."""
         return [f"{self.found[name]} frames were {name}, and {expected:.0f} are to be expected"
                 for name, expected in self.expected.items()
                 if self.found[name] < 0.9 * expected - DEVIATIONS * math.sqrt(expected)]

@@ -4,22 +4,24 @@
  *
  *	churn SEED COMMUNICATORS ROUNDS ELEMENTS ALGORITHM [VICTIM]
  *
- * opens and closes so many communicators one after the other (or, with an s behind the number,
- * for so many seconds, as the ranks agree in the last call of each). In each it all-reduces up to
- * ROUNDS times less than ELEMENTS numbers of random type and operation, several at once, in place
- * or not, each rank at its own moments. ALGORITHM is auto, ina or ring. A communicator that fails
- * is left for the next one; but where a VICTIM is to die, the other ranks then go on in one of
- * their own, and with them those that saw nothing of it.
+ * opens and closes COMMUNICATORS communicators one after the other. With an s after the number, it
+ * does so for that many seconds, and the ranks agree on the end in the last call of each. In each
+ * communicator it makes up to ROUNDS all-reduces of less than ELEMENTS numbers of random type and
+ * operation, several at the same time, in place or not, each rank at its own moments. ALGORITHM is
+ * auto, ina or ring. If a communicator fails, the ranks continue with the next one. But if a VICTIM
+ * is to die, the other ranks then continue in a separate communicator, including those that did not
+ * notice the failure.
  *
  * Numbers are integers so small that every order of additions gives the exact sum in every type:
- * results are compared bit by bit, whoever added. Says a line about each communicator,
+ * results are compared bit by bit, whichever way they were added. Prints a line about each
+ * communicator,
  *
  *	TIME job JOB communicator INDEX PHASE STATUS TEXT
  *
- * JOB is CHURN_JOB of the environment, from 0 to 15, or 0: several may run on the same hosts, if
- * each has an INA_COOKIE of its own. TIME is the host's clock in s. PHASE is open, call, close or,
- * where all went well, done; with seconds given also memory, with the bytes allocated and the KiB
- * resident. Exits with 0 if no number was wrong, whatever the statuses: torture.py judges those.
+ * JOB is CHURN_JOB of the environment, from 0 to 15, or 0: several jobs may run on the same hosts,
+ * if each has its own INA_COOKIE. TIME is the host's clock in s. PHASE is open, call, close or, if
+ * all went well, done; with a time also memory, with the bytes allocated and the KiB resident.
+ * Exits with 0 if no number was wrong, whatever the statuses: torture.py judges those.
  */
 #include <limits.h>
 #include <malloc.h>
@@ -37,13 +39,14 @@
 #define ELEMENTS_MAX  200000u
 #define GUARD         0xA5
 #define DAWDLE_MAX_US 3000
-#define PAUSE_MAX_US  900000 /* more than a new JOIN takes to come */
+#define PAUSE_MAX_US  900000 /* longer than a new JOIN takes */
 
 #define JOBS_MAX 16
 
 /*
- * A job's ports of rank 0. Two take turns: who has failed early must not meet those who have not.
- * The third one is the survivors', with patience until the last has given up the old.
+ * A job's ports at rank 0. Two take turns, because a rank that has failed early must not meet those
+ * that have not. The third one is for the survivors, who wait until the last of them has given up
+ * the old communicator.
  */
 #define TURN_COUNT           2
 #define PORT_COUNT           3
@@ -65,15 +68,15 @@ struct buffers {
 };
 
 struct churn {
-	uint64_t common; /* state of chance that all ranks share */
-	uint64_t own;    /* and of this one */
+	uint64_t common; /* random state that all ranks share */
+	uint64_t own;    /* and that of this rank */
 	unsigned int job;
 	int index; /* of the communicator */
 	unsigned int rounds;
 	size_t elements;
 	struct buffers buffers[OUTSTANDING];
 	bool is_wrong;
-	int64_t end_s; /* of the host's clock; 0: there is none */
+	int64_t end_s; /* of the host's clock; 0: no end */
 	bool is_over;  /* for all ranks */
 };
 
@@ -101,7 +104,7 @@ __attribute__((format(printf, 3, 4))) static void say(const struct churn *churn,
 	printf("\n");
 }
 
-/* The numbers, and what must become of them. */
+/* The numbers, and the expected results. */
 
 static size_t width_of(enum ina_type type)
 {
@@ -109,8 +112,8 @@ static size_t width_of(enum ina_type type)
 }
 
 /*
- * What rank gives as element i, from -limit to limit: 8 of them have a sum that the significand of
- * the type holds (24, 8 and 11 bits). An int32 may be anything.
+ * The element i of a rank, from -limit to limit: the significand of the type (24, 8 and 11 bits)
+ * holds the sum of 8 of them. An int32 may be any number.
  */
 static int32_t number_of(const struct call *call, int rank, size_t i)
 {
@@ -167,7 +170,7 @@ static void fill(const struct call *call, int rank, unsigned char *data)
 	for (size_t i = 0; i < call->count; i++) {
 		uint32_t bits = encode(call->type, number_of(call, rank, i));
 
-		memcpy(data + i * width, &bits, width); /* little-endian, as the wire */
+		memcpy(data + i * width, &bits, width); /* little-endian, as on the wire */
 	}
 	data[call->count * width] = GUARD;
 }
@@ -225,7 +228,7 @@ static void dawdle(struct churn *churn)
 		usleep(draw(&churn->own, PAUSE_MAX_US));
 }
 
-/* Some calls at once. */
+/* Some calls at the same time. */
 static enum ina_status run_batch(struct churn *churn, ina_comm *comm, unsigned int size)
 {
 	struct call calls[OUTSTANDING];
@@ -254,7 +257,7 @@ static enum ina_status run_batch(struct churn *churn, ina_comm *comm, unsigned i
 		if (!is_right(churn, &calls[b], ina_comm_ranks(comm),
 		              target_of(buffers, &calls[b])))
 			churn->is_wrong = true;
-		/* It is the caller's again: nobody may need what was in it. */
+		/* The memory belongs to the caller again: no rank may still need its contents. */
 		memset(buffers->send, 0xEE, calls[b].count * width_of(calls[b].type));
 	}
 	return INA_OK;
@@ -286,7 +289,7 @@ static int64_t now_s(void)
 	return now.tv_sec;
 }
 
-/* Is time up, for any of the ranks? They must all stop behind the same communicator. */
+/* Has the time ended for any of the ranks? All must stop after the same communicator. */
 static enum ina_status agree_on_end(struct churn *churn, ina_comm *comm)
 {
 	int32_t over[2] = {now_s() >= churn->end_s};
@@ -362,7 +365,7 @@ static void run_survivors(struct churn *churn, struct ina_options *options, int 
 	options->root = root;
 	options->rank -= options->rank > victim;
 	options->ranks--;
-	/* They may have failed in different communicators. */
+	/* The ranks may have failed in different communicators. */
 	options->window = 8;
 	options->message_bytes = 0;
 	options->open_timeout_ms = SURVIVORS_TIMEOUT_MS;
@@ -420,13 +423,14 @@ int main(int argc, char **argv)
 		churn.buffers[b].recv = malloc(4 * ELEMENTS_MAX + 1);
 		if (!churn.buffers[b].send || !churn.buffers[b].recv)
 			return 2;
-		/* All of it is in memory from the beginning on: what is more later is a leak. */
+		/* All of it is resident from the beginning: any later growth is a leak. */
 		memset(churn.buffers[b].send, 0xEE, 4 * ELEMENTS_MAX + 1);
 		memset(churn.buffers[b].recv, 0xEE, 4 * ELEMENTS_MAX + 1);
 	}
 	for (churn.index = 0; churn.index < count && !churn.is_wrong && !churn.is_over;
 	     churn.index++) {
-		/* Of the communicator alone: a rank that failed in the last is in step again. */
+		/* It depends on the communicator alone, so a rank that failed in the last one is in
+		 * step again. */
 		churn.common = (seed + (uint64_t)churn.index * 2) * 0x9E3779B97F4A7C15u | 1;
 		churn.own = churn.common + 2 * (uint64_t)options.rank * 1000003;
 		options.window = windows[draw(&churn.common, 3)];

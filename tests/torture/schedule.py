@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What befalls a run: everything that a seed draws."""
+"""The events of a run: everything that a seed determines."""
 import math
 import random
 from dataclasses import dataclass, field
@@ -7,32 +7,32 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Schedule:
-    """A run: n hosts, options of ina-lab, arguments of churn, and what the verdict has to know of them."""
+    """A run: n hosts, options of ina-lab, arguments of churn, and the facts that the verdict needs."""
     seed: int
     hosts: int = 0
     aggregator: str = ""
     algorithm: str = ""
     communicators: int = 0
-    options: list = field(default_factory=list)    # of ina-lab, beside those of every run
-    arguments: list = field(default_factory=list)  # of churn
+    options: list = field(default_factory=list)    # for ina-lab, in addition to those of every run
+    arguments: list = field(default_factory=list)  # for churn
     victim: int = -1       # the rank that dies
-    death: str = ""        # kill; cut: its cable is out for ever
-    death_s: float = 0     # when, after the start
-    stall_s: tuple = ()    # from when until when a cable is out, too long for retransmissions
+    death: str = ""        # kill; cut: its cable is cut and stays so
+    death_s: float = 0     # seconds after the start
+    stall_s: tuple = ()    # start and end of a cut of a cable that is too long for retransmissions
     aggregator_fails: bool = False
     fabric: str = ""       # several switches
-    jobs: int = 1          # at once
+    jobs: int = 1          # at the same time
     channels: int = 1      # of each job
-    contexts: int = 0      # of each aggregator; 0: enough
+    contexts: int = 0      # of each aggregator; 0: enough for all
 
     @property
     def lacks_contexts(self):
-        """Each channel needs one; and a copy of a JOIN that comes behind its job's end takes one too."""
+        """Each channel needs a context; a copy of a JOIN that comes after the end of its job takes one too."""
         return 0 < self.contexts < 2 * self.channels * self.jobs
 
     @property
     def has_lossy_channels(self):
-        """Several, that lose their aggregators, and frames too."""
+        """Several channels that lose their aggregators, while frames are lost too."""
         return self.channels > 1 and self.aggregator_fails and any(word.startswith("--loss") for word in self.options)
 
     def add(self, option, value):
@@ -40,7 +40,7 @@ class Schedule:
 
 
 def draw(seed):
-    """The schedule of a seed. The order of what is drawn is part of it: new things come last."""
+    """The schedule of a seed. The order of the random numbers is part of it, so new choices come last."""
     chance = random.Random(seed)
     schedule = Schedule(seed, hosts=chance.choices([2, 3, 4, 5, 6, 8], [4, 4, 4, 1, 1, 1])[0])
     draw_network(schedule, chance)
@@ -53,13 +53,14 @@ def draw(seed):
     draw_channels(schedule, chance)
     draw_idle(schedule, chance)
     draw_lossy_channels(schedule, chance)
-    if (schedule.aggregator_fails or schedule.lacks_contexts) and schedule.algorithm == "ina":  # nothing else would do
+    if (schedule.aggregator_fails or schedule.lacks_contexts) and schedule.algorithm == "ina":  # with any other algorithm the
+                                                                                                # fault would have no effect
         schedule.algorithm = schedule.arguments[4] = "auto"
     return schedule
 
 
 def between(chance, least, most):
-    """Of every order of magnitude as often."""
+    """Every order of magnitude is equally likely."""
     return math.exp(chance.uniform(math.log(least), math.log(most)))
 
 
@@ -104,7 +105,7 @@ def draw_aggregator(schedule, chance):
 
 
 def draw_hosts(schedule, chance):
-    """Late ranks; a cable that is out for a moment, which retransmissions mend, or for longer; a host that dies."""
+    """Late ranks; a cable that is cut for a moment, which retransmissions repair, or for longer; a host that dies."""
     if chance.random() < 0.2:
         schedule.add("delay-rank", f"{chance.randrange(schedule.hosts)}:{between(chance, 0.001, 5):.3f}")
     fate = chance.choices(["none", "blip", "stall", "kill", "cut"], [5, 3, 2, 2, 1])[0]
@@ -123,7 +124,7 @@ def draw_work(schedule, chance):
     asked = [3, 0 if schedule.aggregator == "off" or schedule.aggregator_fails else 1, 1]
     schedule.algorithm = chance.choices(["auto", "ina", "ring"], asked)[0]
     schedule.communicators = chance.randint(1, 6)
-    # The RTL is simulated clock by clock: less for more ports of it.
+    # The RTL is simulated clock by clock: less data if it has more ports.
     elements = chance.choice([300, 5_000, 40_000, 100_000])
     if schedule.aggregator == "rtl":
         elements = min(elements, 160_000 // schedule.hosts)
@@ -133,7 +134,8 @@ def draw_work(schedule, chance):
 
 
 def fabrics(hosts):
-    """What can be drawn for so many hosts, as --topology has it, with its switches and the cables between them."""
+    """The possible fabrics for this number of hosts, in the notation of --topology, with their switches and the cables between
+    them."""
     for leaves in range(2, hosts + 1):
         if hosts % leaves:
             continue
@@ -144,7 +146,7 @@ def fabrics(hosts):
 
 
 def draw_fabric(schedule, chance):
-    """Several switches for a third of the seeds; one of them is reset, or a cable between two is out for a while."""
+    """Several switches for a third of the seeds. One of them is reset, or a cable between two is cut for a while."""
     if chance.random() > 1 / 3:
         return
     schedule.fabric, switches, cables = chance.choice(list(fabrics(schedule.hosts)))
@@ -154,7 +156,7 @@ def draw_fabric(schedule, chance):
     if fate == "reset" and schedule.aggregator != "off":
         schedule.aggregator_fails = True
         schedule.add("at", f"{chance.choice(switches)},reset-at={milliseconds(time_ms)}")
-    # Two ranks that others cannot hear at two times would be another matter.
+    # Two ranks that are unreachable at two different times would be a different test.
     elif fate in ("blip", "stall") and schedule.victim < 0 and not schedule.stall_s:
         end_ms = time_ms + (between(chance, 0.01, 200) if fate == "blip" else between(chance, 200, 20_000))
         schedule.add("at", f"{chance.choice(cables)},cut-at={milliseconds(time_ms)},mend-at={milliseconds(end_ms)}")
@@ -162,8 +164,8 @@ def draw_fabric(schedule, chance):
 
 
 def draw_jobs(schedule, chance):
-    """Several jobs at once for a quarter of the seeds, which share the switches' memory; of the model there may be too few contexts for
-    all, and so little memory that each gets a part of what it asks for."""
+    """Several jobs at the same time for a quarter of the seeds, which share the switches' memory. The model may have too few
+    contexts for all, and so little memory that each gets a part of what it asks for."""
     if chance.random() > 1 / 4:
         return
     schedule.jobs = chance.randint(2, 4)
@@ -178,8 +180,8 @@ def draw_jobs(schedule, chance):
 
 
 def draw_channels(schedule, chance):
-    """A tree by each of two spines for half the seeds that have two. One of them may be reset, be taken out or swallow everything: then
-    its part goes by the other."""
+    """A tree over each of two spines for half of the seeds that have two. One of them may be reset, removed or swallow
+    everything: then the other tree takes over its part."""
     if not schedule.fabric.startswith("clos") or chance.random() < 1 / 2:
         return
     schedule.channels = 2
@@ -192,14 +194,14 @@ def draw_channels(schedule, chance):
 
 
 def draw_idle(schedule, chance):
-    """Where contexts are lacking, a job that pauses loses its own, sooner than by default for half the seeds."""
+    """If there are too few contexts, a job that pauses loses its context; for half of the seeds sooner than by default."""
     if schedule.lacks_contexts and chance.random() < 1 / 2:
         schedule.add("idle-ttl", f"{between(chance, 0.004, 0.5):.4f}")
 
 
 def draw_lossy_channels(schedule, chance):
-    """Several channels for a sixth of the seeds, with resets and losses at once, whatever the switches are: each channel has an
-    aggregator taken from it again and again, and ranks come late to channels that they have yet to use."""
+    """Several channels for a sixth of the seeds, with resets and losses at the same time, whatever the switches are. Each channel
+    loses its aggregator again and again, and ranks come late to channels that they have not used yet."""
     if schedule.aggregator == "off" or chance.random() > 1 / 6:
         return
     schedule.channels = chance.choice([2, 2, 3, 4])
@@ -212,7 +214,7 @@ def draw_lossy_channels(schedule, chance):
 
 
 def command(jobs, seed, churn):
-    """What runs so many jobs at once on a host: churn is the program, and its arguments behind the seed."""
+    """The command that runs `jobs` jobs at the same time on a host: churn is the program with its arguments after the seed."""
     program, *arguments = (str(word) for word in churn)
     if jobs == 1:
         return [program, str(seed), *arguments]

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Minutes of communicators that come and go (churn.c) on four hosts, in real time, with losses, duplicates, frames that
-change places, and ranks that are late at random. Every number must be right, no call may fail, and memory must not grow:
-that of the programs on the hosts, and the switch's. Of several jobs at once, none may starve, and all go through the aggregator;
-where the C model has fewer contexts than jobs, each does now and then.
+"""Communicators come and go (churn.c) for minutes on four hosts, in real time, with losses, duplicates, reordered frames, and
+ranks that are late at random. Every number must be right, no call may fail, and memory must not grow: neither that of the
+programs on the hosts, nor the switch's. If there are several jobs, none may starve, and all use the aggregator; if the C model
+has fewer contexts than jobs, each uses it now and then.
 
     tests/torture/soak.py [--build build] [--seconds 600] [--seed N] [--aggregator rtl] [--jobs 1] [--contexts 16]
 """
@@ -23,24 +23,25 @@ import verdict
 
 HOSTS, CALLS, ELEMENTS = 4, 60, 100000
 JOBS_MAX = 16  # contexts of the RTL
-# Jobs draw other work each, so they do not get equally far.
+# Jobs have different random work, so they do not progress equally fast.
 LEAST_OF_MEAN = 0.25
 FAULTS = {"--loss-up": 0.005, "--loss-down": 0.005, "--duplicate": 0.005, "--reorder": 0.005}
-# What a run takes that is not churn's time: its last communicator, and a busy machine.
+# Time of a run in addition to churn's: its last communicator, and a busy machine.
 GRACE_S = 180
-# Memory is warm behind the first fifth: what is the most of it then must be the most of all, but for so much.
+# Memory is warm after the first fifth: later samples may exceed the largest one up to then only by this slack.
 WARM_UP = 0.2
-# (The switch keeps as many frames as it ever had to queue at once: windows of all hosts, sent again.)
+# (The switch keeps as many frames as it ever had to queue at the same time: windows of all hosts, retransmitted.)
 HOST_SLACK_KIB, SWITCH_SLACK_KIB = 256, 8192
-# Of what is allocated when a communicator is closed, not a byte may be more. What is freed is to be free at once: glibc's
-# caches, full only after some hundred communicators, would look like growth.
+# The allocated bytes after a communicator is closed must not grow at all. Freed memory must be free immediately: glibc's caches,
+# which are full only after some hundred communicators, would look like growth.
 TUNABLES = "GLIBC_TUNABLES=glibc.malloc.tcache_count=0:glibc.malloc.mmap_threshold=65536"
 SAMPLE_S = 0.2
 
 
 def ack_timeout(options):
     """INA_ACK_TIMEOUT: through the simulated RTL a window of one of 16 jobs takes longer than the 268 ms (16) that ina-lab gives
-    four hosts. They would send again and again what only waits in the switch, and the control connections would starve."""
+    four hosts. They would retransmit again and again packets that only wait in the switch, and the control connections would
+    starve."""
     return 16 + ((options.jobs - 1) // 4).bit_length() if options.aggregator == "rtl" else 16
 
 
@@ -76,7 +77,7 @@ def bridge_of(lab_pid):
 
 
 def watch(lab, samples):
-    """The switch's memory, as long as it is there."""
+    """The switch's memory, as long as it runs."""
     while lab.poll() is None:
         try:
             bridge = bridge_of(lab.pid)
@@ -88,15 +89,15 @@ def watch(lab, samples):
 
 
 def growth(samples):
-    """By how much what comes later is more than the most while it got warm."""
+    """The growth of the later samples over the largest one of the warm-up."""
     warm = max(1, int(len(samples) * WARM_UP))
     return max(samples[warm:], default=0) - max(samples[:warm])
 
 
 def judge_switch(stats, lacks_contexts):
-    """Nothing befell the aggregator, so it refused nobody that had room; the faults that were asked for did happen."""
+    """The aggregator had no fault, so it refused no job for which it had room; the requested faults did happen."""
     counters = stats["aggregator"]
-    # Who gives way may break its own job.
+    # A job that gives way may break.
     wrong = [f"{counters[name]} {name}" for name in ("joins_refused", "jobs_broken") if counters[name] and not lacks_contexts]
     if lacks_contexts and not counters["joins_refused"]:
         wrong.append("no JOIN was refused")
@@ -110,7 +111,7 @@ def judge_switch(stats, lacks_contexts):
 
 
 def judge(lines, switch_kib, jobs, lacks_contexts):
-    """What is wrong, and what is worth knowing."""
+    """The errors, and further information."""
     wrong = [verdict.complaint(line) for line in lines if line.phase not in ("done", "memory", "end")]
     wrong += [verdict.complaint(line) for line in lines if line.status == "WRONG"]
     wrong += [f"{verdict.complaint(line)}: not all by the aggregator" for line in lines

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs schedules of faults (schedule.py) in virtual time and judges them (verdict.py).
 
-A failing seed says what is wrong and the command that replays it, and keeps its folder: command, out, err,
-stats.json, capture.pcap, and with --waves, for two hosts, waves.fst.
+For a failing seed it prints the error and the command that repeats it, and keeps its folder: command, out, err, stats.json,
+capture.pcap, and with --waves, for two hosts, waves.fst.
 """
 import argparse
 import itertools
@@ -23,7 +23,7 @@ import schedule as schedules
 import verdict
 from chances import Chances
 
-WALL_S = 240  # until a run counts as hanging; it takes seconds
+WALL_S = 240  # after this time a run counts as hanging; it takes seconds
 SHARED_MEMORY = Path("/dev/shm")
 KERNEL = Path(__file__).resolve().parents[2] / ".kernel/linux"
 
@@ -49,7 +49,7 @@ def command_of(schedule, build, folder):
 
 
 def environment_of(build, folder, waves):
-    """Nothing of the caller's: what a host sees is part of what is replayed."""
+    """Without the caller's variables, because a host's environment is part of the repeated run."""
     own = {name: os.environ[name] for name in ("PATH", "INA_KERNEL", "INA_BRIDGE") if name in os.environ}
     own.setdefault("INA_KERNEL", str(KERNEL))
     if waves:
@@ -58,7 +58,7 @@ def environment_of(build, folder, waves):
 
 
 def processes_of(folder):
-    """Those that have the run's own folder in their command line or environment."""
+    """Those that have the run's folder in their command line or environment."""
     found = []
     for entry in Path("/proc").glob("[0-9]*"):
         try:
@@ -70,7 +70,7 @@ def processes_of(folder):
 
 
 def find_leaks(folder, shared_before):
-    """What should have gone with the run; whoever is on his way out gets a second."""
+    """Processes and files that should have ended with the run; a process that is just ending gets a second."""
     for patience in range(10):
         left = [("process", name) for name in processes_of(folder)]
         left += [("workspace", path.name) for path in (folder / "tmp").iterdir()]
@@ -90,13 +90,13 @@ def run(schedule, build, folder, waves=False):
     began_s = time.monotonic()
     with subprocess.Popen(command, env=environment_of(build, folder, waves), text=True, errors="replace",
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        # It ends by itself, with a message; this is for the case that it does not.
+        # The run ends with a message; this is for the case that it does not.
         watchdog = threading.Timer(WALL_S + 60, process.kill)
         watchdog.start()
         out, err = process.communicate()
         watchdog.cancel()
     wall_s = time.monotonic() - began_s
-    # Each host's lines are in their order; how those of several hosts mingle is the machine's affair.
+    # Each host's lines are in their order; how those of several hosts mix depends on the machine.
     out = "".join(sorted(out.splitlines(True), key=lambda line: line[:3]))
     (folder / "out").write_text(out)
     (folder / "err").write_text(err)
@@ -108,7 +108,7 @@ def run(schedule, build, folder, waves=False):
 
 
 def may_fix_addresses():
-    """Some containers do not let a program have its memory at fixed addresses: runs may differ there (lab/README.md)."""
+    """Some containers do not let a program fix the addresses of its memory: runs may differ there (lab/README.md)."""
     return subprocess.run(["setarch", "--addr-no-randomize", "true"], capture_output=True).returncode == 0
 
 
@@ -119,7 +119,7 @@ def differences(one, other):
 
 
 def try_seed(seed, options):
-    """Runs and judges one seed. Returns its schedule, its run, and what is wrong with it."""
+    """Runs and judges one seed. Returns its schedule, its run, and the errors."""
     schedule = schedules.draw(seed)
     folder = options.build / "torture" / str(seed)
     waves = options.waves and schedule.hosts == 2 and schedule.aggregator == "rtl"
@@ -138,7 +138,7 @@ def try_seed(seed, options):
 
 
 class Tally:
-    """What all runs together came to: also whether the faults were there at all."""
+    """The totals of all runs: also whether the faults happened at all."""
 
     def __init__(self):
         self.failed = []

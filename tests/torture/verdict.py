@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run must have come to, given what befell it. Rules in the order of the functions."""
+"""The expected outcome of a run under its faults. The rules are in the order of the functions."""
 import itertools
 import re
 from dataclasses import dataclass
 
 EPOCH_S = 1767225600  # of the hosts' clocks (sim-bridge/virtual/state.h)
-# peer_timeout_ms is 5 s, and the end is noticed within 2 s of that; what follows has TCP's retransmissions.
+# peer_timeout_ms is 5 s, and the end is noticed within 2 s of that; the consequences take TCP's retransmissions.
 DEATH_KNOWN_S = 10
-# ina_open() waits 60 s, and a root that waits for a rank tells the others.
+# ina_open() waits 60 s, and a root that waits for a rank informs the others.
 OPEN_GIVEN_UP_S = 75
-# All that a schedule may take: the survivors' patience, and as much again.
+# The longest time of a schedule: the survivors' patience, and as much again.
 END_S = 400
 
 LINE = re.compile(r"\[(\d+)\] (\d+\.\d+) job (\d+) communicator (\d+) (\w+) (\S+) ?(.*)")
@@ -17,7 +17,7 @@ LINE = re.compile(r"\[(\d+)\] (\d+\.\d+) job (\d+) communicator (\d+) (\w+) (\S+
 
 @dataclass
 class Line:
-    """What churn said on a rank about a communicator of a job."""
+    """The line that churn printed on a rank about a communicator of a job."""
     rank: int
     time_s: float  # after the start
     job: int
@@ -27,7 +27,7 @@ class Line:
     text: str
 
     def count(self, name):
-        """What a communicator that went well has counted: 'calls 4 fallbacks 0'."""
+        """A counter of a communicator that went well: 'calls 4 fallbacks 0'."""
         words = self.text.split()
         return int(words[words.index(name) + 1])
 
@@ -38,7 +38,7 @@ def read(output, start_s):
 
 
 def judge(schedule, run):
-    """What is wrong with it, one sentence each; none: all is well. run: code, out, err, stats, leaks."""
+    """The errors, one sentence each; an empty list if all is well. run: code, out, err, stats, leaks."""
     if "virtual_time" not in run.stats:
         return [f"ina-lab ended with {run.code} and left no counters: {(run.err.splitlines() or [''])[-1]}"]
     lines = read(run.out, run.stats["virtual_time"]["boot_ns"] / 1e9)
@@ -58,7 +58,7 @@ def judge(schedule, run):
 
 
 def judge_end(schedule, run, lines):
-    """Every command ends in time, all but a killed one, and ina-lab says so."""
+    """Every command ends in time, except a killed one, and ina-lab says so."""
     wrong = []
     everyone = set(itertools.product(range(schedule.jobs), range(schedule.hosts)))
     ended = {(line.job, line.rank) for line in lines if line.phase == "end"}
@@ -66,7 +66,7 @@ def judge_end(schedule, run, lines):
     missing = everyone - ended - killed
     if missing:
         wrong.append(f"of (job, rank) {sorted(missing)} did not come to their end")
-    # Who dies after his end may do so before or after the end of all.
+    # A rank that dies after its own end may do so before or after the end of all.
     if run.code not in ({0} if not killed else {0, 125} if killed <= ended else {125}):
         said = [line for line in run.err.splitlines() if "bridge" in line or "time is up" in line]
         wrong.append(f"ina-lab ended with {run.code}: {'; '.join(said)}")
@@ -76,14 +76,14 @@ def judge_end(schedule, run, lines):
 
 
 def judge_together(lines):
-    """A call that fails on one rank fails on all: nobody closes the communicator well."""
+    """A call that fails on one rank fails on all: no rank closes the communicator well."""
     failed = {(line.job, line.index) for line in lines if line.phase == "call" and line.status != "WRONG"}
     return [f"{complaint(line)}: closed well, and another rank failed in it"
             for line in lines if line.phase == "done" and (line.job, line.index) in failed]
 
 
 def judge_unharmed(schedule, rank, lines):
-    """What retransmissions mend, and an aggregator that comes and goes, is no error to anybody."""
+    """Faults that retransmissions repair, and an aggregator that comes and goes, cause no error on any rank."""
     wrong = [complaint(line) for line in lines if line.phase != "done"]
     if not wrong and [line.index for line in lines] != list(range(schedule.communicators)):
         wrong.append(f"rank {rank} opened communicators {[line.index for line in lines]}")
@@ -91,10 +91,10 @@ def judge_unharmed(schedule, rank, lines):
 
 
 def judge_stalled(schedule, rank, lines):
-    """A rank that cannot be heard for a while may count as gone or not; but when it is back, all goes on."""
+    """A rank that is unreachable for a while may count as dead or not; but when it is back, all continue."""
     allowed = ["INA_ERR_PEER", "INA_ERR_TIMEOUT", "INA_ERR_DEVICE"]
     if schedule.algorithm == "ina":
-        allowed.append("INA_ERR_AGGREGATOR")  # what it asks for cannot be reached either
+        allowed.append("INA_ERR_AGGREGATOR")  # the aggregator that it asks cannot be reached either
     wrong = [complaint(line) for line in lines if line.phase != "done" and line.status not in allowed]
     if [line.index for line in lines] != list(range(schedule.communicators)):
         wrong.append(f"rank {rank} opened communicators {[line.index for line in lines]}")
@@ -102,14 +102,14 @@ def judge_stalled(schedule, rank, lines):
 
 
 def judge_survivor(schedule, rank, lines):
-    """INA_ERR_PEER that names the dead rank, soon; or it does not come to an open; then all goes on without it."""
+    """INA_ERR_PEER that names the dead rank, soon; or it does not come to an open; then the others continue without it."""
     wrong = []
     failed = [line for line in lines if line.phase != "done"]
     for line in failed:
         opening = line.phase == "open"
         allowed = ("INA_ERR_PEER", "INA_ERR_TIMEOUT") if opening else ("INA_ERR_PEER",)
         named = line.phase == "close" or names(schedule.victim, line.text)  # ina_close() has no text
-        # A JOIN is not waited for until a host counts as gone.
+        # The wait for a JOIN is shorter than the time after which a host counts as dead.
         unjoined = opening and schedule.algorithm == "ina" and line.status == "INA_ERR_AGGREGATOR"
         if line.index == schedule.communicators or not unjoined and (line.status not in allowed or not named):
             wrong.append(complaint(line))
@@ -123,13 +123,13 @@ def judge_survivor(schedule, rank, lines):
 
 
 def judge_victim(rank, lines):
-    """Whose cable is out: to it, the others are gone."""
+    """If its cable is cut, the others are dead in its view."""
     return [complaint(line) for line in lines
             if line.phase != "done" and line.status not in ("INA_ERR_PEER", "INA_ERR_TIMEOUT")]
 
 
 def judge_aggregator(schedule, stats, lines):
-    """Where nothing befell it, it sums all, and frees what it held; but who dies keeps his place."""
+    """Without a fault it sums everything, and frees all its memory; but a rank that dies keeps its context."""
     if schedule.stall_s or schedule.aggregator_fails or schedule.aggregator == "off":
         return []
     counters = stats["aggregator"]
@@ -137,7 +137,7 @@ def judge_aggregator(schedule, stats, lines):
     wrong = [f"the aggregator keeps {left} jobs that have ended"] if left and schedule.victim < 0 else []
     if schedule.algorithm == "ring" or schedule.lacks_contexts:
         return wrong
-    # In a fabric JOINs pass where a switch has no part in the job, for one of its ports alone leads to ranks.
+    # In a fabric JOINs pass a switch that takes no part in the job, because only one of its ports leads to ranks.
     if counters["joins_refused"] and not schedule.fabric:
         wrong.append(f"the aggregator refused {counters['joins_refused']} JOINs")
     if schedule.victim < 0 and not counters["packets_joined"]:
@@ -147,7 +147,7 @@ def judge_aggregator(schedule, stats, lines):
 
 
 def judge_faults(schedule, stats):
-    """What was asked for at a time, or after so many frames, did happen. What is drawn is added up over all runs (chances.py)."""
+    """The faults with a time or a number of frames did happen. Random faults are added up over all runs (chances.py)."""
     wrong = []
     options = list(zip(schedule.options[::2], schedule.options[1::2]))
     run_ms = stats["virtual_time"]["run_ns"] / 1e6
@@ -162,7 +162,7 @@ def judge_faults(schedule, stats):
         if switch["engine_resets"] < resets:
             wrong.append(f"{switch['engine_resets']} resets of the aggregator {name}, not {resets}")
         ends = {option: value for option, value in options if option in ("--off-after", "--stuck-after")}
-        for option in ("--off-after", "--stuck-after"):  # its own comes before that of all
+        for option in ("--off-after", "--stuck-after"):  # its own fault comes before that of all
             own = f"{name},{option[2:]}="
             ends.update({option: value.removeprefix(own) for at, value in options if at == "--at" and value.startswith(own)})
         for option, value in ends.items():

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of docs/protocol.md are the norm: wire/ina_wire.h and rtl/ina_pkg.sv must say the same.
+"""The tables of docs/protocol.md are the norm: wire/ina_wire.h and rtl/ina_pkg.sv must agree with them.
 
-The header is compiled, so offsets and values are the compiler's; the package is read as text. What belongs to RoCEv2 and not to us
-is compared with common/headers.h.
+The header is compiled, so offsets and values are the compiler's; the package is read as text. Constants of RoCEv2 are compared
+with common/headers.h.
 """
 import re
 import subprocess
@@ -19,7 +19,7 @@ LANE_BYTES = 4
 
 
 def table(protocol, title):
-    """The rows of the first table behind a heading, by the names of its columns."""
+    """The rows of the first table after a heading, by the names of its columns."""
     lines = iter(protocol[re.search(rf"^#+ {title}$", protocol, re.M).end():].splitlines())
     rows = []
     for line in lines:
@@ -41,7 +41,7 @@ def values(meaning):
 
 
 def norm(protocol):
-    """All that the tables say, as names in C."""
+    """Everything in the tables, as names in C."""
     said = {f"INA_WIRE_{row['name']}": number(row["value"]) for row in table(protocol, "Numbers")}
     for title, struct in ("Header", "header"), ("Trailer", "trailer"):
         rows = table(protocol, title)
@@ -63,7 +63,7 @@ def norm(protocol):
 
 
 def compiled(header, folder, said):
-    """What a C compiler finds for the names of the norm, and which enumerators and members there are besides."""
+    """The values that a C compiler finds for the names of the norm, and further enumerators and members."""
     lines = []
     for name in said:
         if name.startswith("sizeof "):
@@ -106,7 +106,7 @@ def package(text):
 
 
 def wanted_of_package(protocol, said):
-    """What the package must say, by its own names."""
+    """The expected contents of the package, by its own names."""
     rules = [(row["lane"], row["rule"]) for row in table(protocol, "Header")]
     equal = {int(lane) for lanes, rule in rules if rule == "EQUAL" for lane in lanes.split(",")}
     assert equal == set(range(len(equal))), "the EQUAL lanes come first"
@@ -127,7 +127,7 @@ def wanted_of_package(protocol, said):
 
 
 def differences(files, folder):
-    """What wire/ina_wire.h and rtl/ina_pkg.sv say otherwise than docs/protocol.md."""
+    """The differences of wire/ina_wire.h and rtl/ina_pkg.sv from docs/protocol.md."""
     said = norm(files["docs/protocol.md"])
     c = compiled(files["wire/ina_wire.h"], folder, said)
     sv = package(files["rtl/ina_pkg.sv"])
@@ -142,7 +142,7 @@ def test_the_three_agree(tmp_path):
     assert differences(FILES, tmp_path) == []
 
 
-# Each change of one number, name or place in one of the three must be seen.
+# The test must notice each change of one number, name or place in one of the three.
 CHANGES = [
     ("docs/protocol.md", "0x4E49:", "0x4E48:"),
     ("docs/protocol.md", r"\| EQUAL \| 1 \|", "| EQUAL | 2 |"),

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An MPI program that checks the collectives which the interposer does: all types, operations and
- * forms, on several communicators, against MPI_Reduce_local(), which is MPI's own. It is right with
- * and without the interposer.
+ * An MPI program that checks the collectives of the interposer: all types, operations and forms, on
+ * several communicators. It compares them with MPI_Reduce_local(), which is MPI's own. All results
+ * are right with and without the interposer.
  */
 #include <float.h>
 #include <math.h>
@@ -15,7 +15,7 @@
 #define COUNT     259
 #define RANKS_MAX 16
 
-static int rank, ranks; /* of the world */
+static int rank, ranks; /* rank and size of MPI_COMM_WORLD */
 static int checks;
 
 static void fail(const char *what, const char *type, const char *op, int i)
@@ -31,7 +31,7 @@ struct type {
 	const char *name;
 	MPI_Datatype type;
 	enum sort sort;
-	long double epsilon; /* of a FLOATING one */
+	long double epsilon; /* for a FLOATING type */
 };
 
 /* clang-format off */
@@ -79,7 +79,7 @@ static long double number(const struct type *type, const void *memory, int i)
 	return ((const long double *)memory)[i];
 }
 
-/* Any bits for integers; floats between -4 and 4, exact in none of the sums. */
+/* Any bits for integers; floats between -4 and 4, whose sums always need rounding. */
 static void draw(const struct type *type, void *memory, int count, uint32_t seed)
 {
 	int size;
@@ -87,13 +87,13 @@ static void draw(const struct type *type, void *memory, int count, uint32_t seed
 	MPI_Type_size(type->type, &size);
 	for (int i = 0; i < count * size; i++) {
 		seed = seed * 1664525u + 1013904223u;
-		/* Open MPI adds short integers with saturation by AVX: these are not to overflow.
+		/* Open MPI adds short integers with saturation by AVX, so these must not overflow.
 		 */
 		((uint8_t *)memory)[i] = size > 2        ? (uint8_t)(seed >> 24)
 		                         : i % size == 0 ? (uint8_t)(seed >> 30)
 		                                         : 0;
 	}
-	/* MPICH 4.0 takes the maximum of unsigned integers as that of signed ones. */
+	/* MPICH 4.0 treats unsigned integers as signed in the maximum. */
 	for (int i = 0; i < count && type->sort == UNSIGNED; i++)
 		((uint8_t *)memory)[(i + 1) * size - 1] &= 0x7f;
 	for (int i = 0; i < count && type->sort == FLOATING; i++) {
@@ -110,8 +110,8 @@ static void draw(const struct type *type, void *memory, int count, uint32_t seed
 }
 
 /*
- * The reference: what the others have drawn, drawn again here, and combined by MPI; with the
- * magnitudes for the bound. Nothing is sent.
+ * The reference: the other ranks' random elements are generated again here and combined by MPI. The
+ * magnitudes serve for the bound. Nothing is sent.
  */
 static void combine(const struct type *type, MPI_Op op, int count, uint32_t seed, char *result,
                     long double *magnitude, MPI_Comm comm)
@@ -147,7 +147,7 @@ static void combine(const struct type *type, MPI_Op op, int count, uint32_t seed
 	MPI_Group_free(&group);
 }
 
-/* Each of n - 1 roundings is off by half an epsilon of the magnitude at most, on both sides. */
+/* On both sides, each of n - 1 roundings is off by at most half an epsilon of the magnitude. */
 static void compare(const char *what, const struct type *type, const char *op, const void *got,
                     const char *expected, const long double *magnitude, int offset, int count,
                     int n)
@@ -269,7 +269,8 @@ static void reductions(const struct type *type, int o, MPI_Comm comm, int in_pla
 	free(magnitude);
 }
 
-/* The same elements by other types on other ranks: pairs with a gap behind, or a row of doubles. */
+/* Other ranks describe the same elements by other types: pairs with a gap after them, or a row of
+ * doubles. */
 static void moves(MPI_Comm comm, int started)
 {
 	int n, me;
@@ -366,7 +367,7 @@ static void exclusive_or(void *in, void *inout, int *count, MPI_Datatype *type)
 		((int *)inout)[i] = ((int *)inout)[i] ^ ((int *)in)[i];
 }
 
-/* What libina never sees: user operations, intercommunicators, one rank. */
+/* Calls that libina never sees: user operations, intercommunicators, one rank. */
 static void others(void)
 {
 	MPI_Op op;
@@ -417,7 +418,8 @@ int main(int argc, char **argv)
 		for (int o = 0; o < COUNT_OF(OPS); o++) {
 			if (OPS[o].integers_only && TYPES[t].sort == FLOATING)
 				continue;
-			/* Communicators, blocking or started, and in place or not, in turns. */
+			/* Alternates between communicators, between blocking and started, and
+			 * between in place and not. */
 			int way = (t / 3 + o) % 4;
 
 			reductions(&TYPES[t], o, comms[(t + o) % 3], way & 1, way >> 1);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An MPI program that checks what becomes of calls when libina cannot be opened, and when ranks do
- * not go to libina with the same calls:
+ * An MPI program that checks the results of calls if libina cannot be opened, and if the ranks
+ * disagree on which calls use libina:
  *
- *	check_opening left        sums are right, by libina or by MPI; how long the first one took
- *	check_opening read        broadcasts of memory that is mapped from a file, to be read only
- *	check_opening differ      calls on either side of INA_MPI_THRESHOLD; ends by MPI_Abort()
- *	check_opening differ open the same where libina is open already
+ *	check_opening left         sums are right, by libina or by MPI; prints the first one's time
+ *	check_opening read         broadcasts of memory that is mapped from a file, read-only
+ *	check_opening differ       calls on either side of INA_MPI_THRESHOLD; ends by MPI_Abort()
+ *	check_opening differ open  the same with libina already open
  */
 #include <fcntl.h>
 #include <mpi.h>
@@ -19,12 +19,12 @@
 #define COUNT 5000
 #define CALLS 24
 
-/* Of integers: less and more than the default threshold. */
+/* Numbers of integers: below and above the default threshold. */
 #define BELOW 4000
 #define ABOVE 4200
 
-#define LATE_S    5  /* longer than a rank waits before it asks */
-#define SECONDS   15 /* an error comes within: a few, and a busy machine's */
+#define LATE_S    5  /* longer than a rank waits before it asks the others */
+#define SECONDS   15 /* limit for an error: a few seconds, and more on a busy machine */
 #define FOR_EVER  60
 #define UNTOUCHED (-1)
 
@@ -45,8 +45,8 @@ static void expect_sums(const float *got, int call, const char *what)
 }
 
 /*
- * Blocking and started calls, small and large ones, in turns, while a rank is late now and then: so
- * ranks learn between different calls of what became of opening. Started ones end in turned order.
+ * Blocking and started calls, small and large ones, in turn, while a rank is late now and then. So
+ * ranks learn in different calls whether libina was opened. Started calls end in rotated order.
  */
 static void left(void)
 {
@@ -84,7 +84,7 @@ static int number(int i)
 	return i * 7 + 3;
 }
 
-/* The file is of this rank alone. */
+/* The file belongs to this rank alone. */
 static int *map(const char *name, int count)
 {
 	size_t bytes = (size_t)count * sizeof(int);
@@ -135,7 +135,7 @@ static void read_only(void)
 
 static int numbers[ABOVE];
 
-/* Returns the code of a broadcast, which has taken a few seconds at most. */
+/* Returns the code of a broadcast, and checks that it has taken at most a few seconds. */
 static int broadcast(int count, int root, MPI_Comm comm)
 {
 	double begin_s = MPI_Wtime();
@@ -165,7 +165,7 @@ static void expect_error(int code, const char *what)
 	fflush(stdout);
 }
 
-/* A communicator where libina is open or not yet; a rank that is late does no harm to it. */
+/* A communicator for which libina is open, or not yet; a late rank does it no harm. */
 static MPI_Comm make(int is_open)
 {
 	MPI_Comm comm;
@@ -181,8 +181,9 @@ static MPI_Comm make(int is_open)
 }
 
 /*
- * Broadcasts `count` numbers from `root`, and ranks disagree about `count`. If this rank lacks data
- * then, its broadcast must fail; otherwise it may succeed. The next call must fail on every rank.
+ * Broadcasts `count` numbers from `root`, while the ranks disagree about `count`. If this rank then
+ * lacks data, its broadcast must fail; otherwise it may succeed. The next call must fail on every
+ * rank.
  */
 static void differ_from(int root, int count, int lacks_data, int is_open)
 {

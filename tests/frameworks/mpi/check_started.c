@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An MPI program that checks when calls return and in what state, rather than sums: several started
- * ones at once in all forms of waiting, beside messages; ranks that wait for each other in MPI
- * while libina waits; communicators that come and go; threads. With the argument `errors`, which
- * needs the interposer: what becomes of calls that do not match. With `killed`, a rank is killed
- * among calls. Four ranks.
+ * An MPI program that checks when calls return and in which state, rather than sums. It has several
+ * started calls at the same time in all forms of waiting, together with messages; ranks that wait
+ * for each other in MPI while libina waits; communicators that are made and freed; and threads. The
+ * argument `errors`, which needs the interposer, checks calls that do not match. With `killed`, a
+ * rank is killed between calls. Four ranks.
  */
 #include <mpi.h>
 #include <pthread.h>
@@ -66,7 +66,7 @@ static void outstanding(void)
 		fill();
 		MPI_Irecv(&got, 1, MPI_INT, from, form, MPI_COMM_WORLD, &requests[SETS]);
 		for (int s = 0; s < SETS; s++) {
-			int mine = (rank + s) % 2; /* of two sets, each of one communicator */
+			int mine = (rank + s) % 2; /* two sets, each for one communicator */
 
 			start(s / 2 * 2 + mine, comms[mine], &requests[s / 2 * 2 + mine]);
 		}
@@ -110,7 +110,7 @@ static void outstanding(void)
 		for (int s = 0; s < SETS; s++)
 			expect_sum(s, "a started all-reduce is wrong");
 	}
-	/* A blocking call behind started ones; a freed communicator. */
+	/* A blocking call after started ones; a freed communicator. */
 	MPI_Request requests[2];
 
 	fill();
@@ -126,7 +126,7 @@ static void outstanding(void)
 	MPI_Comm_free(&comms[0]);
 }
 
-/* A started call returns whatever other ranks do, also the first one on its communicator. */
+/* A started call returns whatever other ranks do, even the first one on its communicator. */
 static void local_start(void)
 {
 	MPI_Comm comm;
@@ -147,7 +147,8 @@ static void local_start(void)
 	MPI_Comm_free(&comm);
 }
 
-/* Rank 1 comes to the collective only when MPI, at rank 0, has sent what was begun before it. */
+/* Rank 1 enters the collective only when MPI on rank 0 has sent the message that was begun before
+ * it. */
 static void messages_under_way(void)
 {
 	float *large = calloc(LARGE, sizeof(*large));
@@ -155,7 +156,8 @@ static void messages_under_way(void)
 	MPI_Comm comm;
 
 	for (int again = 0; again < 3; again++) {
-		/* The first time, while libina is opened; the last, while it is closed. */
+		/* The first time while libina is being opened, the last while it is being
+		 * closed. */
 		fill();
 		if (again == 0)
 			MPI_Comm_dup(MPI_COMM_WORLD, &comm);
@@ -252,7 +254,7 @@ static void expect_text(int code)
 		printf("check_started: %s\n", text);
 }
 
-/* MPI says so itself, with its own class. */
+/* MPI itself reports it, with its own error class. */
 static void expect_root_refused(int root)
 {
 	int code, class;
@@ -296,7 +298,7 @@ static void errors(void)
 	MPI_Errhandler_free(&handler);
 }
 
-/* What is left of the job then, its launcher ends. */
+/* The launcher ends the rest of the job then. */
 static void killed(void)
 {
 	for (;;) {

@@ -5,12 +5,12 @@
 #
 #     ina-lab run -n 4 -- tests/frameworks/mpi/mpi_host.sh openmpi|mpich FOLDER PROGRAM ARGUMENT...
 #
-# Rank 0's host runs mpiexec, and the others wait for the command by which it starts its daemon there.
-# They meet in FOLDER, empty before, on the file system that the hosts share: the file named after a
-# host's address is the command for it, and `done` is there when mpiexec has ended.
-# INA_MPI_PER_HOST=2 starts two ranks on each. PROGRAM may be several jobs, one after the other, separated by the argument `+++`:
-# the first one that fails is the last. What a killed job had in the aggregator stays there for the switch's --job-ttl, and
-# the next one would be refused.
+# Rank 0's host runs mpiexec, and the others wait for the command by which it starts its daemon there. They
+# use FOLDER, which is empty before, on the file system that the hosts share. The file named after a host's
+# address contains the command for that host, and `done` exists when mpiexec has ended. INA_MPI_PER_HOST=2
+# starts two ranks on each. PROGRAM may be several jobs, one after the other, separated by the argument `+++`;
+# after a job that fails, no further one starts. The aggregator keeps the context of a killed job for the
+# switch's --job-ttl, so it would refuse the next job.
 
 set -euo pipefail
 shopt -s extglob nullglob
@@ -19,8 +19,8 @@ address() {
 	echo "192.0.2.$(($1 + 1))"
 }
 
-# The remote shell of mpirun and mpiexec, which call it with a host and a command (MPICH's with -x
-# before): hands the command over, and stays, until it is ended, as if it ran there.
+# The remote shell of mpirun and mpiexec, which call it with a host and a command (MPICH puts -x first). It
+# hands the command over, and stays until it is ended, as if the command ran there.
 if [ "${INA_MPI_FOLDER:-}" ]; then
 	[ "$1" != -x ] || shift
 	host=$1
@@ -36,7 +36,7 @@ fi
 mpi=$1 folder=$2
 shift 2
 if [ "$INA_RANK" != 0 ]; then
-	# One daemon after the other, each in the background: what mpiexec ends, it ends itself.
+	# One daemon after the other, each in the background: mpiexec ends a daemon itself.
 	until [ -e "$folder/done" ]; do
 		for order in "$folder/$(address "$INA_RANK")".+([0-9]); do
 			[ -e "$order" ] && [ ! -e "$order.taken" ] || continue
@@ -71,8 +71,8 @@ if [ "$mpi" = openmpi ]; then
 		--mca plm_rsh_no_tree_spawn 1 --mca orte_tmpdir_base /dev/shm --mca pml ob1 --mca btl tcp,self --mca mpi_yield_when_idle 1 --mca osc '^ucx'
 		--mca btl_tcp_if_include 192.0.2.0/24 --mca oob_tcp_if_include 192.0.2.0/24)
 else
-	# UCX would take the RDMA device, which it cannot work with. MPICH 4.0's own MPI_Reduce() in place, where hosts have
-	# several ranks, ends by SIGSEGV, but for the algorithm without shared memory.
+	# UCX would take the RDMA device, which it cannot work with. If hosts have several ranks, MPICH 4.0's
+	# own MPI_Reduce() in place ends by SIGSEGV, except with the algorithm without shared memory.
 	run=(mpiexec.mpich -n "$ranks" -hosts "$hosts" -launcher ssh -launcher-exec "$0" -iface vec0
 		-genv UCX_TLS tcp,self -genv UCX_NET_DEVICES vec0 -genv MPIR_CVAR_REDUCE_DEVICE_COLLECTIVE 0)
 fi

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Preloaded into ranks on hosts of a lab. An MPI that waits asks for messages again and again, and
- * takes the machine's few processors from the other hosts and from the switch, for which it waits.
- * So who asks, or yields, waits a little here.
+ * Preloaded into ranks on hosts of a lab. While an MPI waits, it polls for messages, and takes the
+ * machine's few processors from the other hosts and from the switch for which it waits. Therefore a
+ * rank that polls or yields sleeps a little here.
  */
 #define _GNU_SOURCE
 #include <sched.h>

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What programs in mpi4py do: power iteration on a matrix whose rows the ranks share, statistics, a tree of communicators,
-pickled objects. Each rank says what it got: integers, and floats rounded to fewer digits than an order of additions changes. Rank 0 prints what all have."""
+"""A script with the usual steps of mpi4py programs: power iteration on a matrix whose rows the ranks share, statistics, a tree of
+communicators, and pickled objects. Each rank collects its results: integers, and floats rounded to fewer digits than the order
+of additions can change. Rank 0 prints the results of all."""
 import numpy
 from mpi4py import MPI
 
@@ -15,7 +16,7 @@ def say(*words):
     said.append(" ".join(str(word) for word in ("script.py:", rank, *words)))
 
 
-# Power iteration: the product of each step is all-reduced, and the first guess broadcast.
+# Power iteration: each step all-reduces its product, and the first guess is broadcast.
 n = 4096
 drawn = numpy.random.default_rng(5 + rank)
 rows = numpy.arange(rank, n, ranks)
@@ -54,7 +55,7 @@ half.Reduce_scatter_block(numpy.arange(3000.0 * half.Get_size()), block)
 say("scattered", float(block.sum()))
 half.Free()
 
-# Objects, which mpi4py pickles and sends as bytes: other sizes on each rank.
+# Objects, which mpi4py pickles and sends as bytes, of different sizes on each rank.
 everybody = world.allgather({"rank": rank, "text": "x" * (1000 * rank)})
 say("objects", [len(one["text"]) for one in everybody], len(world.bcast("y" * 50000 if rank == 1 else None, root=1)))
 for lines in world.gather(said) or []:

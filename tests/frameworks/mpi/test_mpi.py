@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The interposers for MPI: programs of ours and of others on four hosts, with each MPI that is there."""
+"""The interposers for MPI: this project's programs and others' on four hosts, with each MPI that is installed."""
 import os
 import re
 import shutil
@@ -14,7 +14,7 @@ sys.path.insert(0, str(HERE.parent.parent / "system"))
 from lab import LAB, run  # noqa: E402
 
 BUILD = Path(LAB).resolve().parent
-# Shorter than what every check sends, longer than what barriers and counters do.
+# Smaller than the messages of every check, larger than those of barriers and counters.
 THRESHOLD = 250
 
 
@@ -38,13 +38,13 @@ def plain(mpi, program, interposer=()):
 
 
 def interposed(folder, mpi, program, threshold=THRESHOLD):
-    """The program with it; the ranks' tables come to the folder, since launchers mix the lines of several ranks."""
+    """The program with the interposer. The ranks' tables go to the folder, because launchers mix the lines of several ranks."""
     return [*plain(mpi, [], [library(mpi)]), f"INA_MPI_THRESHOLD={threshold}", f"INA_MPI_VERBOSE={folder / 'table'}", *program]
 
 
 def run_jobs(folder, mpi, jobs, hosts=4, options=(), timeout_s=900):
-    """One lab, the jobs one after the other, up to the first that fails. MPI polls: where other programs keep the processors
-    busy, a call takes hundreds of milliseconds, with an interposer or without, so the time there is for all is generous."""
+    """Runs the jobs in one lab, one after the other, up to the first that fails. MPI polls: if other programs keep the processors
+    busy, a call takes hundreds of milliseconds, with an interposer or without. So the limit for all jobs is generous."""
     library(mpi)
     meeting = folder / "meeting"
     meeting.mkdir()
@@ -55,7 +55,8 @@ def run_jobs(folder, mpi, jobs, hosts=4, options=(), timeout_s=900):
 
 
 def table(folder, rank=0):
-    """{(call, reason): [count, by the aggregator, by hosts, by MPI]} of a rank's tables, one for each program that it ran."""
+    """{(call, reason): [count, by the aggregator, by hosts, by MPI]} from a rank's tables, one table for each program that it
+    ran."""
     return rows_of((folder / f"table.{rank}").read_text())
 
 
@@ -74,7 +75,7 @@ def rows_of(tables):
 
 @pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
 def test_checks(tmp_path, mpi):
-    """All calls, types, operations, forms; when calls return; what becomes of calls that do not match."""
+    """All calls, types, operations and forms; when calls return; and calls that do not match."""
     checks = [BUILD / f"check_collectives-{mpi}", BUILD / f"check_started-{mpi}"]
     result = run_jobs(tmp_path, mpi, [interposed(tmp_path, mpi, [checks[0]]), interposed(tmp_path, mpi, [checks[1], "errors"])])
     assert result.code == 0, result
@@ -93,14 +94,14 @@ def test_checks(tmp_path, mpi):
 
 
 def broken(job, what, rank=1):
-    """The job, where a rank does this first to its host or to its environment."""
+    """The job, with a command that a rank first applies to its host or to its environment."""
     return ["sh", "-c", f'[ "${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}}" != {rank} ] || {{ {what}; }}; exec "$@"', "sh", *job]
 
 
 @pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
 def test_what_cannot_be_opened_is_left_to_mpi(tmp_path, mpi):
-    """On all ranks, within seconds, with one line that gives the reason: a wrong INA_BIND at rank 1 and at rank 0, another MTU, no
-    device. Where nothing is amiss, there is no such line."""
+    """All ranks fall back within seconds, with one line that gives the reason: a wrong INA_BIND at rank 1 and at rank 0, another
+    MTU, no device. If nothing is wrong, there is no such line."""
     left = interposed(tmp_path, mpi, [BUILD / f"check_opening-{mpi}", "left"])
     result = run_jobs(tmp_path, mpi, [
         left, broken(left, "export INA_BIND=127.0.0.1"), broken(left, "export INA_BIND=127.0.0.1", 0),
@@ -125,7 +126,7 @@ def test_what_cannot_be_opened_is_left_to_mpi(tmp_path, mpi):
 @pytest.mark.parametrize("when", ["first", "open"])
 @pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
 def test_calls_that_differ_across_the_threshold(tmp_path, mpi, when):
-    """An error within seconds, never a success with wrong data, and the end of a rank that is inside of MPI."""
+    """An error within seconds, never a success with wrong data; and the end of a rank that is inside MPI."""
     command = [BUILD / f"check_opening-{mpi}", "differ", *["open"] * (when == "open")]
     result = run_jobs(tmp_path, mpi, [interposed(tmp_path, mpi, command, 16384)], hosts=3, timeout_s=300)
     assert result.code not in (0, 124), result
@@ -145,7 +146,7 @@ def test_broadcasts_of_memory_that_is_read_only(tmp_path, mpi):
 
 @pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
 def test_several_ranks_on_a_host_and_loss(tmp_path, mpi, monkeypatch):
-    """Two ranks on each of two hosts, and each cable loses a packet of 200 each way, of MPI's own messages too."""
+    """Two ranks on each of two hosts. Each cable loses one packet in 200 each way, including MPI's own messages."""
     monkeypatch.setenv("INA_MPI_PER_HOST", "2")
     result = run_jobs(tmp_path, mpi, [interposed(tmp_path, mpi, [BUILD / f"check_collectives-{mpi}"])], hosts=2,
                       options=["--loss-up", "0.005", "--loss-down", "0.005"])
@@ -155,7 +156,7 @@ def test_several_ranks_on_a_host_and_loss(tmp_path, mpi, monkeypatch):
 
 @pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
 def test_a_rank_is_killed(tmp_path, mpi):
-    """MPI ends the job, and says of what; or another rank does, whose call then fails, if that is sooner."""
+    """MPI ends the job and names the cause; or another rank's call fails first and ends it."""
     job = interposed(tmp_path, mpi, [BUILD / f"check_started-{mpi}", "killed"])
     result = run_jobs(tmp_path, mpi, [job, ["echo", "the next job"]])
     assert result.code not in (0, 124), result
@@ -165,7 +166,7 @@ def test_a_rank_is_killed(tmp_path, mpi):
 
 
 def test_mpi4py(tmp_path):
-    """A script in mpi4py, with numpy's arrays and pickled objects: the same lines with and without."""
+    """A script in mpi4py, with numpy's arrays and pickled objects, prints the same lines with and without the interposer."""
     need("mpirun.openmpi")
     pytest.importorskip("mpi4py")
     script = ["/usr/bin/python3", "-B", HERE / "script.py"]
@@ -178,7 +179,7 @@ def test_mpi4py(tmp_path):
 
 
 def test_a_meeting_place_is_used_once(tmp_path):
-    """A second run there would wait for ranks that believe that it is over."""
+    """A second run in the same folder would wait for ranks that believe that the run has ended."""
     result = run_jobs(tmp_path, "openmpi", [["true"]], hosts=2)
     assert result.code == 0, result
     result = run(tmp_path, 2, ["--aggregator", "model"], [HERE / "mpi_host.sh", "openmpi", tmp_path / "meeting", "true"], 60)
@@ -187,7 +188,8 @@ def test_a_meeting_place_is_used_once(tmp_path):
 
 @pytest.mark.parametrize("where", ["1", "table", "nowhere/table"])
 def test_where_the_table_goes(tmp_path, where):
-    """To stderr, to a file of the rank, or, where that cannot be written, to stderr behind a line that says so."""
+    """The table goes to stderr or to a file of the rank. If the file cannot be written, the table goes to stderr after a line
+    that says so."""
     pytest.importorskip("mpi4py")
     value = where if where == "1" else tmp_path / where
     environment = {**os.environ, "LD_PRELOAD": library("openmpi"), "INA_MPI_VERBOSE": value, "OMPI_ALLOW_RUN_AS_ROOT": "1",
@@ -230,7 +232,8 @@ F                       no condition estimation and refinement
 
 @pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
 def test_scalapack(tmp_path, mpi):
-    """ScaLAPACK's own test of LU, in Fortran, which checks residuals: its BLACS all-reduce doubles on rows and columns of hosts."""
+    """ScaLAPACK's own test of LU, in Fortran, which checks residuals. Its BLACS all-reduces doubles on rows and columns of
+    hosts."""
     tests = SCALAPACK / f"{mpi}-tests"
     if not tests.exists():
         pytest.skip("scalapack-mpi-test is not there: scripts/install-packages.sh mpi installs it")
@@ -246,19 +249,19 @@ def test_scalapack(tmp_path, mpi):
 
 @pytest.mark.parametrize("mpi, program", [("openmpi", "NPopenmpi"), ("mpich", "NPmpich2")])
 def test_netpipe(tmp_path, mpi, program):
-    """NetPIPE checks every message of its ping-pong between two ranks: they come as ever, though MPI has threads now."""
+    """NetPIPE checks every message of its ping-pong between two ranks: they arrive as before, although MPI has threads now."""
     need(program)
     job = ["sh", "-c", f"cd {tmp_path} && exec {program} -i -u 50000"]
     result = run_jobs(tmp_path, mpi, [plain(mpi, job), interposed(tmp_path, mpi, job)], hosts=2)
     assert result.code == 0, result
-    # How often it repeats one is by how long that takes.
+    # How often it repeats a size depends on the time that it takes.
     lines = re.findall(r"(\d+: +\d+ bytes) +\d+ times --> +(.*)", result.err + result.out)
     assert lines[:len(lines) // 2] == lines[len(lines) // 2:] and len(lines) >= 40, result
     assert {what for size, what in lines} == {"Integrity check passed"}, result
     assert ("MPI_Barrier", "no larger call before it on this communicator") in table(tmp_path), result
 
 
-# HPL's 31 lines, then PTRANS's; the other benchmarks size themselves by N.
+# HPL's 31 lines, then PTRANS's; the other benchmarks derive their sizes from N.
 HPCC_INPUT = """HPLinpack benchmark input file
 hosts of a lab
 HPL.out  output file name
@@ -299,7 +302,7 @@ HPL.out  output file name
 
 
 def test_hpcc(tmp_path):
-    """HPC Challenge's seven benchmarks check their own results; its counts and times go by libina from 4 bytes on."""
+    """The seven benchmarks of HPC Challenge check their own results. Its counts and times use libina from 4 bytes on."""
     need("mpirun.openmpi", "hpcc")
     (tmp_path / "hpccinf.txt").write_text(HPCC_INPUT)
     job = ["sh", "-c", f"cd {tmp_path} && exec hpcc"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""On each host: every collective of torch.distributed, by whatever way it goes, and what is refused."""
+"""On each host: every collective of torch.distributed, whatever path it takes, and the calls that are refused."""
 import os
 import tempfile
 import time
@@ -15,7 +15,7 @@ from ddp import be_silent, start
 
 
 def held():
-    """Threads and sockets of this process."""
+    """The threads and sockets that this process holds."""
     files = [os.readlink(f"/proc/self/fd/{fd}") for fd in os.listdir("/proc/self/fd") if os.path.exists(f"/proc/self/fd/{fd}")]
     return len(os.listdir("/proc/self/task")), sum(file.startswith("socket:") for file in files)
 
@@ -26,8 +26,8 @@ DTYPES = (torch.float32, torch.bfloat16, torch.float16, torch.int32, torch.float
 
 
 def check_the_same_port():
-    """What is destroyed holds nothing, not even rank 0's store: another job may begin at the same port. (First of the checks: others
-    make threads of torch's own.)"""
+    """A destroyed group holds nothing, not even rank 0's store: another job may begin at the same port. (This check is the first,
+    because others make torch's own threads.)"""
     dist.all_reduce(torch.ones(3))
     dist.send(torch.ones(1), 1) if RANK == 0 else dist.recv(torch.ones(1), 0) if RANK == 1 else None
     dist.barrier()
@@ -36,14 +36,14 @@ def check_the_same_port():
     while held() != HELD_BEFORE and time.monotonic() < deadline:
         time.sleep(0.1)
     assert held() == HELD_BEFORE, f"{held()} threads and sockets, {HELD_BEFORE} at first"
-    time.sleep(2 if RANK else 0)  # a rank that is early would meet the store that rank 0 is about to end
+    time.sleep(2 if RANK else 0)  # an early rank would meet the store that rank 0 is about to end
     start()
     dist.all_reduce(tensor := torch.ones(1))
     assert tensor.item() == RANKS
 
 
 def own(rank, dtype=torch.float32, count=1000):
-    """Whole numbers that every type can add, another order at each rank."""
+    """Whole numbers that every type can add exactly, in a different order at each rank."""
     return (torch.arange(count) * (2 * rank + 1) % 13 + rank).to(dtype)
 
 
@@ -57,7 +57,7 @@ def check_all_reduce():
     for dtype in DTYPES:
         for op, expected in results.items():
             if op == dist.ReduceOp.PRODUCT and dtype in (torch.bfloat16, torch.float16, torch.uint8):
-                continue  # gloo knows no bfloat16, and the product is too large for the others
+                continue  # gloo has no bfloat16, and the product is too large for the other types
             for count in (0, 1, 1000, 70000):
                 tensor = own(RANK, dtype, count)
                 dist.all_reduce(tensor, op)
@@ -76,7 +76,7 @@ def check_many_at_once():
     dist.all_reduce_coalesced(more := [own(RANK, count=count) for count in (3, 5000)])
     for tensor in (*tensors, *more):
         assert torch.equal(tensor, everybody(count=len(tensor)).sum(0).float()), len(tensor)
-    # One after the other on the same memory, nobody waiting between them.
+    # One call after the other on the same memory, without waiting in between.
     tensor = own(RANK)
     for work in [dist.all_reduce(tensor, async_op=True) for _ in range(3)]:
         work.wait()
@@ -138,14 +138,14 @@ def transposed(tensor):
 
 
 def column(tensor):
-    """One in three of the elements of another tensor, which are all that may change there."""
+    """Every third element of another tensor; only these elements may change."""
     whole = torch.full((*tensor.shape, 3), PADDING, dtype=tensor.dtype)
     whole[..., 1] = tensor
     return whole[..., 1]
 
 
 def mixed(tensor):
-    """Another layout at each rank."""
+    """A different layout at each rank."""
     return (torch.clone, channels_last, column)[RANK % 3](tensor)
 
 
@@ -155,7 +155,7 @@ def block(rank, of=0, dtype=torch.float32):
 
 
 def call_each(layout):
-    """Each collective, all its tensors with this layout: what it is, what it wrote, and the right contents."""
+    """Runs each collective with all its tensors in this layout; gives its name, its result, and the expected contents."""
     blocks, total = [block(rank) for rank in range(RANKS)], sum(block(rank) for rank in range(RANKS))
     mine, root, after = blocks[RANK], RANK == 0, (RANK + 1) % RANKS
 
@@ -218,7 +218,7 @@ def check_layouts():
 
 
 def check_expanded():
-    """Elements that share memory are read as any; they cannot be written one by one."""
+    """Elements that share memory can be read like any; they cannot be written one by one."""
     one, many = torch.full((1,), 5. + RANK), 30000 * RANKS
     expected = torch.arange(RANKS).repeat_interleave(many // RANKS) + 5.
     dist.all_gather(parts := [torch.zeros(many) for _ in range(RANKS)], one.expand(many))
@@ -247,7 +247,7 @@ def check_expanded():
 
 
 def check_unusual():
-    """Conjugates, whose memory has something else; and what autograd would not let others write to."""
+    """Conjugates, whose memory has other values; and tensors that autograd protects against writes."""
     values = torch.complex(own(0), own(1))
     dist.broadcast(tensor := values.clone() if RANK else values.conj(), 0)
     assert torch.equal(tensor, values.conj())
@@ -271,24 +271,25 @@ def check_unusual():
 
 
 def check_lists_of_other_sizes():
-    """all_to_all() of lists, from rank s to rank r s + 2 r elements."""
+    """all_to_all() of lists: rank s sends s + 2 r elements to rank r."""
     inputs = [torch.full((RANK + 2 * rank,), 10. * RANK + rank) for rank in range(RANKS)]
     outputs = [torch.zeros(rank + 2 * RANK) for rank in range(RANKS)]
     dist.all_to_all(outputs, inputs)
     assert all(torch.equal(part, torch.full((rank + 2 * RANK,), 10. * rank + RANK)) for rank, part in enumerate(outputs))
     refused(lambda: dist.all_to_all(outputs[1:], inputs), "lists")
-    group = dist.distributed_c10d._get_default_group()  # dist.all_to_all() looks at the types itself
+    group = dist.distributed_c10d._get_default_group()  # dist.all_to_all() checks the types itself
     refused(lambda: group.alltoall(outputs, [inputs[0].int(), *inputs[1:]]), "Int")
 
 
 def weight(rank, other=0):
-    """Of what a rank has got from another in its loss."""
+    """The weight, in a rank's loss, of the elements that came from another rank."""
     return 1. + 3 * rank + 7 * other
 
 
 def check_gradients():
-    """Of torch.distributed.nn. The loss of rank s is the sum of what it got, times weights, so the gradient at rank r is the sum of
-    the weights of what it gave; and each gradient on the way is an expanded number."""
+    """The gradients of torch.distributed.nn. The loss of rank s is the weighted sum of the elements that it received. So the
+    gradient at rank r is the sum of the weights of the elements that it sent, and each gradient on the way is an expanded
+    number."""
     everything = sum(weight(rank) for rank in range(RANKS))
 
     def gradients(function, count=1):
@@ -337,13 +338,13 @@ def check_refused():
         finally:
             os._exit(1)
     assert os.waitpid(child, 0)[1] == 0
-    # None of it has hurt.
+    # None of this did any harm.
     dist.all_reduce(tensor := torch.ones(1))
     assert tensor.item() == RANKS
 
 
 def check_memory_that_comes_and_goes():
-    """An allocation at the address of one that was freed is other memory. 36 MB: malloc maps and unmaps as much each time."""
+    """An allocation at the address of freed memory is other memory. 36 MB: malloc maps and unmaps this size each time."""
     for more in range(4):
         tensor = own(RANK, count=9_000_000) + more
         dist.all_reduce(tensor)
@@ -352,14 +353,14 @@ def check_memory_that_comes_and_goes():
 
 
 def check_read_only_memory():
-    """What is only read may lie in a file that is mapped read-only, however small it is."""
+    """Memory that is only read may be a file that is mapped read-only, however small it is."""
     with tempfile.NamedTemporaryFile() as file:
         for count in (3, 100_000):
             file.seek(0)
             file.write(own(RANK, count=count).numpy().tobytes())
             file.flush()
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # that the tensor cannot be written to
+                warnings.simplefilter("ignore")  # the warning that the tensor cannot be written
                 mapped = torch.from_numpy(np.memmap(file.name, np.float32, "r", shape=count))
             for root in range(RANKS):
                 dist.broadcast(tensor := mapped if RANK == root else torch.zeros(count), root)
@@ -369,7 +370,7 @@ def check_read_only_memory():
 
 
 def check_groups():
-    """A group of some is a job of its own, and is closed while the other goes on."""
+    """A group of some ranks is a separate job, and can be closed while the other one continues."""
     some = dist.new_group([RANKS - 1, 0])
     if RANK in (0, RANKS - 1):
         dist.all_reduce(tensor := own(RANK), group=some)
@@ -389,7 +390,7 @@ def check_silence():
 
 
 def check_again():
-    """Another job of the same processes; nothing but the URL says where rank 0 is."""
+    """Another job of the same processes; only the URL says where rank 0 is."""
     dist.destroy_process_group()
     os.environ.pop("INA_BIND", None)
     dist.init_process_group("ina", f"tcp://{os.environ.pop('MASTER_ADDR')}:{int(os.environ.pop('MASTER_PORT')) + 1}", rank=RANK, world_size=RANKS)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""On each host: training while the network loses packets, or the aggregator its jobs. Nothing else is trusted for the expected
-gradients: each rank works out what all ranks' batches give."""
+"""On each host: training while the network loses packets, or the aggregator its jobs. The expected gradients do not depend on any
+communication: each rank computes the gradients of all ranks' batches."""
 import sys
 
 import torch

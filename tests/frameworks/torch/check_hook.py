@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""On each host: DDP over gloo with libina's communication hook beside DDP over gloo alone, from the same seeds. With two ranks the
-bits are the same. At the end the last rank dies, and the others are told."""
+"""On each host: DDP over gloo with libina's communication hook, compared with DDP over gloo alone, from the same seeds. With two
+ranks the bits are the same. At the end the last rank dies, and the others are informed."""
 import os
 import signal
 import sys
@@ -33,7 +33,7 @@ def check_training():
 
 
 def check_one_sum():
-    """The bound of docs/protocol.md, against each rank's own gradients in float64."""
+    """The bound of docs/protocol.md, compared with each rank's own gradients in float64."""
     net = DistributedDataParallel(new_net())
     net.register_comm_hook(STATE, torch_ina_hook.all_reduce)
     backward(net, batch(RANK, 0))
@@ -43,7 +43,7 @@ def check_one_sum():
 
 
 class Weight(nn.Module):
-    """Its gradient is its input; torch 1.13 has no other layer for float16 on the CPU."""
+    """Its gradient equals its input; torch 1.13 has no other layer for float16 on the CPU."""
 
     def __init__(self, dtype):
         super().__init__()
@@ -54,7 +54,7 @@ class Weight(nn.Module):
 
 
 def check_types():
-    """Whole numbers, so that every type has the exact average."""
+    """Whole numbers, so that the average is exact in every type."""
     own, everybody = (torch.arange(1000) % 13 * RANKS + more for more in (RANK * RANKS, RANKS * (RANKS - 1) / 2))
     for dtype in (torch.float32, torch.float16, torch.float64):
         net = DistributedDataParallel(Weight(dtype))
@@ -66,7 +66,7 @@ def check_types():
 
 
 def check_wrapped():
-    """torch's own wrapper halves the bytes."""
+    """torch's own wrapper halves the number of bytes."""
     ours = train(hook=default_hooks.fp16_compress_wrapper(hook), steps=1)[0]
     theirs = train(hook=default_hooks.fp16_compress_hook, steps=1)[0]
     assert torch.equal(ours, theirs) if RANKS == 2 else torch.allclose(ours, theirs, rtol=RANKS * 2.0 ** -11, atol=2e-4)
@@ -106,9 +106,9 @@ def check_silence():
 def check_killed():
     net = DistributedDataParallel(new_net(), broadcast_buffers=False)
     net.register_comm_hook(STATE, torch_ina_hook.all_reduce)
-    for step in range(2):  # in the second one DDP makes its buckets anew, by gloo
+    for step in range(2):  # in the second one DDP makes its buckets again, over gloo
         backward(net, batch(RANK, step))
-    dist.barrier()  # another rank may still lack a sum, and have an exception in place of it
+    dist.barrier()  # another rank may still lack a sum, and get an exception instead
     if RANK == VICTIM:
         os.kill(os.getpid(), signal.SIGKILL)
     refused(lambda: backward(net, batch(RANK, 2)), f"rank {VICTIM}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""On each host: DDP by ina beside DDP by gloo, from the same seeds. With two ranks the bits are the same."""
+"""On each host: DDP over ina compared with DDP over gloo, from the same seeds. With two ranks the bits are the same."""
 import sys
 import time
 from pathlib import Path
@@ -18,7 +18,7 @@ GLOO = dist.new_group(backend="gloo")
 
 
 def assert_near(ours, theirs, what, relative=1e-4):
-    """Further steps train from what differs in its last bits, so the bound of one sum does not hold behind the first one."""
+    """Further steps train from results that differ in their last bits, so the bound of one sum holds only for the first step."""
     for one, other in zip(ours, theirs):
         if RANKS == 2:
             assert torch.equal(one, other), f"{what}: {(one - other).abs().max()} apart"
@@ -39,7 +39,7 @@ def compare(what, relative=1e-4, **options):
 
 
 def check_one_sum():
-    """The bound of docs/protocol.md for a sum of float32: each of the n - 1 additions rounds once. gloo's rounds as often."""
+    """The bound of docs/protocol.md for a sum of float32: each of the n - 1 additions rounds once. gloo's sum rounds as often."""
     net = DistributedDataParallel(new_net())
     backward(net, batch(RANK, 0))
     parts = [local_gradients(new_net(), rank, 0) / RANKS for rank in range(RANKS)]
@@ -70,7 +70,7 @@ def check_accumulation():
 
 
 def unused(group):
-    """A branch that one rank alone uses, then nobody."""
+    """A branch that only one rank uses, and then none."""
     net = DistributedDataParallel(new_net(), process_group=group, find_unused_parameters=True)
     seen = []
     for step in range(3):
@@ -85,18 +85,18 @@ def check_unused():
 
 
 def bfloat16(state, bucket):
-    """By another name: torch 1.13 takes default_hooks' own for NCCL alone."""
+    """Under another name: torch 1.13 accepts the hook of default_hooks for NCCL only."""
     return default_hooks.bf16_compress_hook(state, bucket)
 
 
 def check_hooks():
     compare("float16", relative=RANKS * 2.0 ** -11, hook=default_hooks.fp16_compress_hook)
-    # gloo knows no bfloat16: what each rank sends is rounded, and so is the sum. DDP divides first.
+    # gloo has no bfloat16. Each rank's elements are rounded before they are sent, and so is the sum. DDP divides first.
     ours = train(hook=bfloat16, steps=1)[0]
     parts = torch.stack([local_gradients(new_net(), rank, 0).bfloat16() / RANKS for rank in range(RANKS)])
     assert torch.equal(ours, parts.float().sum(0).bfloat16().float()) or RANKS > 2, "bfloat16"
     assert torch.allclose(ours, parts.float().sum(0), rtol=RANKS * 2.0 ** -8, atol=1e-6), "bfloat16"
-    # Its callbacks wait for all-reduces of their own. It takes no parameter without elements.
+    # Its callbacks wait for other all-reduces. It accepts no parameter without elements.
     net = DistributedDataParallel(new_net(with_empty=False))
     net.register_comm_hook(powerSGD_hook.PowerSGDState(None, start_powerSGD_iter=2), powerSGD_hook.powerSGD_hook)
     for step in range(4):
@@ -116,7 +116,7 @@ def check_sync_batch_norm():
 
 
 def check_resume():
-    """What is saved after two steps and loaded goes on as if nothing had been."""
+    """A model that is saved after two steps and loaded again continues as if it had not been interrupted."""
     file = Path(sys.argv[1]) / f"checkpoint.{RANKS}"
 
     def steps(net, optimizer, numbers):
@@ -143,7 +143,7 @@ def check_resume():
 
 
 def check_workers():
-    """DataLoader forks while the communicator is open and its thread at work."""
+    """DataLoader forks while the communicator is open and its thread is running."""
     def epoch(group):
         data = TensorDataset(*(torch.cat(parts) for parts in zip(*(batch(9, step) for step in range(8)))))
         loader = DataLoader(data, batch_size=BATCH_OF_LOADER, num_workers=2,
@@ -160,7 +160,7 @@ def check_workers():
 
 
 def check_left_alone():
-    """A rank that destroys no group is waited for once, and not once a group. (The last of the checks.)"""
+    """Ranks wait once for a rank that destroys no group, and not once for each group. (The last of the checks.)"""
     groups = [dist.new_group() for _ in range(3)]
     for group in groups:
         dist.all_reduce(torch.ones(1), group=group)
@@ -176,7 +176,7 @@ def check_left_alone():
 
 
 BATCH_OF_LOADER = 4
-CLOSE_PATIENCE_S = 10  # communicator.hpp's
+CLOSE_PATIENCE_S = 10  # as in communicator.hpp
 
 for check in (check_one_sum, check_buckets, check_accumulation, check_unused, check_hooks, check_sync_batch_norm, check_resume,
               check_workers):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the checks on hosts share: a job, a small model, its data, and training it."""
+"""The parts that the checks on hosts share: a job, a small model, its data, and its training."""
 import os
 import subprocess
 import time
@@ -15,7 +15,7 @@ FLOAT32_UNIT = 2.0 ** -24  # the relative error of one rounding to nearest
 
 
 def start(timeout_s=120, backend="ina"):
-    """Under torchrun the environment says all; under ina-lab alone it is translated."""
+    """Under torchrun the environment says everything; under ina-lab alone this function translates it."""
     if "WORLD_SIZE" not in os.environ:
         os.environ.update(RANK=os.environ["INA_RANK"], WORLD_SIZE=os.environ["INA_RANKS"],
                           MASTER_ADDR=os.environ["INA_ROOT"], MASTER_PORT="29500")
@@ -26,7 +26,7 @@ def start(timeout_s=120, backend="ina"):
 
 
 def be_silent(seconds):
-    """Rank 1's kernel answers rank 0 nothing for some time, as that of a host does which is short of memory or processors."""
+    """Rank 1's kernel does not answer rank 0 for some time, like a host that is short of memory or processors."""
     if dist.get_rank() == 1:
         way = ["blackhole", os.environ["INA_ROOT"]]
         subprocess.run(["ip", "route", "add", *way], check=True)
@@ -71,7 +71,7 @@ def backward(net, data, **arguments):
 
 
 def gradients(net):
-    """As one vector; 0 where there is none."""
+    """As one vector, with 0 for a parameter without a gradient."""
     return torch.cat([(p.grad if p.grad is not None else torch.zeros_like(p)).flatten() for p in net.parameters()])
 
 
@@ -80,7 +80,7 @@ def weights(net):
 
 
 def local_gradients(net, rank, step, **arguments):
-    """Of one rank's batch on a copy of the model, by nobody's all-reduce."""
+    """The gradients of one rank's batch on a copy of the model, without an all-reduce."""
     copy = new_net()
     copy.load_state_dict(net.state_dict())
     backward(copy, batch(rank, step), **arguments)

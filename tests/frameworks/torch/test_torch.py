@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PyTorch on hosts of a lab: what torch promises holds by the backend ina. Python takes some ten seconds to load torch on each
-host, so that each lab has much to do."""
+"""PyTorch on hosts of a lab: the backend ina keeps torch's promises. Python takes about ten seconds to load torch on each host,
+so each lab runs many checks."""
 import os
 import queue
 import re
@@ -41,14 +41,14 @@ def test_semantics_within_the_bound(tmp_path):
 
 
 def test_collectives(tmp_path):
-    """And each group has left the aggregator when it is destroyed, and has room for another job."""
+    """Also, each group has left the aggregator when it is destroyed, so that there is room for another job."""
     result = check(tmp_path, 3, "check_collectives.py")
     assert_all_right(result, 3)
     assert result.aggregator["jobs_closed"] == result.aggregator["jobs_opened"] > 0, result
 
 
 def test_loss(tmp_path):
-    """Each cable loses a packet of 200 each way, of what torch's own connections send too."""
+    """Each cable loses one packet in 200 each way, including packets of torch's own connections."""
     result = check(tmp_path, 4, "check_faults.py", 3, options=["--loss-up", "0.005", "--loss-down", "0.005"])
     assert_all_right(result, 4)
     assert result.aggregator["packets_joined"] > 0, result
@@ -61,7 +61,7 @@ def test_aggregator_is_reset(tmp_path):
 
 
 def test_a_rank_in_gloo_helps(tmp_path, monkeypatch):
-    """The switch forgets the job before a host whose sum was lost asks for it again: only the other host has that sum."""
+    """The switch forgets the job before a host whose sum was lost asks for it again, so only the other host has that sum."""
     monkeypatch.setenv("INA_ACK_TIMEOUT", "19")  # 2 s
     assert_all_right(check(tmp_path, 2, "check_helped.py", options=["--job-ttl", "1", "--at", "1,loss-down=0.1"]), 2)
 
@@ -83,7 +83,7 @@ def quietly(*command, **environment):
 
 @pytest.fixture(scope="module")
 def venv(tmp_path_factory):
-    """One with Debian's torch and the wheel, which knows nothing of the build folder."""
+    """A virtual environment with Debian's torch and the wheel, which knows nothing of the build folder."""
     folder = tmp_path_factory.mktemp("wheel")
     pip = ("/usr/bin/python3", "-m", "pip")
     quietly(*pip, "wheel", "--no-build-isolation", "--no-index", "--no-deps", "-w", folder, SOURCE / "frameworks/torch", INA_BUILD=str(BUILD))
@@ -102,9 +102,9 @@ def test_wheel_has_its_library(venv):
 
 
 def test_torchrun(tmp_path, venv):
-    """What users have: the wheel; torchrun says who is who, and nothing of ina-lab's; and Debian's /etc/hosts, where a host's own name
-    is 127.0.1.1. Python 3.11's iteration over flags leaves 0 out, so this torchrun has to be told what to do with what the script
-    prints."""
+    """The setup of a user: the wheel; torchrun sets the ranks, and ina-lab sets nothing; and Debian's /etc/hosts, where a host's
+    own name is 127.0.1.1. Python 3.11's iteration over flags leaves 0 out, so this torchrun needs an option for the output of
+    the script."""
     script = tmp_path / "job.sh"
     script.write_text(f"""node=$INA_RANK
 if [ $node = 0 ]; then head=127.0.1.1; else head=$INA_ROOT; fi
@@ -120,7 +120,7 @@ exec env PYTHONDONTWRITEBYTECODE=1 {venv}/bin/python3 -m torch.distributed.run -
 
 
 def offsets(structure, name, folder):
-    """Of the same fields, by the compiler."""
+    """The offsets of the same fields, from the compiler."""
     fields = [field for field, _ in structure._fields_]
     lines = "".join(f'printf("%zu %zu\\n", offsetof(struct {name}, {field}), sizeof(((struct {name} *)0)->{field}));' for field in fields)
     source = folder / f"{name}.c"
@@ -131,7 +131,7 @@ def offsets(structure, name, folder):
 
 
 def test_structures_of_the_hook(tmp_path, monkeypatch):
-    """They are the header's, field by field, and the types as well."""
+    """The structs are the header's, field by field, and so are their types."""
     monkeypatch.syspath_prepend(str(BUILD / "frameworks/torch"))
     import torch_ina_hook as hook
     for structure, name in ((hook.Options, "ina_options"), (hook.Stats, "ina_stats")):

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A single rank, through the public calls: copies, and a descriptor that never makes it wait. */
+/* A single rank, through the public calls: they copy, and their descriptor never makes the rank
+ * wait. */
 #include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -98,7 +99,8 @@ static void groups_end(void **state)
 	}
 }
 
-/* What was begun ends with the error, and so does what is begun then. */
+/* A request that was started before ends with the error, and so does one that is started
+ * afterwards. */
 static void an_abort_ends_it(void **state)
 {
 	float number = 1;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The ring beside the aggregator, whole and by halves, among ranks of one process, whose queue
- * pairs lead to each other: it is connected when it is first needed, messages and acknowledgements
- * come in any order that reliable connections allow, and any rank may be late.
+ * The ring next to the aggregator, whole and by halves. The ranks are in one process, and their
+ * queue pairs lead to each other. The ring is connected when it is first needed. Messages and
+ * acknowledgements come in any order that reliable connections allow, and any rank may be late.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,10 +22,10 @@
 #define CALLS     9
 #define WINDOW    3
 #define PATH_MTU  64u
-#define LIMIT     80u /* bytes of elements in a message, which is two packets or, short, one */
+#define LIMIT     80u /* bytes of elements in a message: two packets, or one short packet */
 #define COUNT_MAX (RANKS_MAX * 40)
-#define POSTED    48      /* receives for two windows, of 16 messages at most, and credits */
-#define TURNS_MAX 1000000 /* what does not end by then hangs */
+#define POSTED    48      /* receives for two windows of at most 16 messages each, and credits */
+#define TURNS_MAX 1000000 /* a test that has not ended by then hangs */
 
 struct work {
 	uint64_t id;
@@ -60,7 +60,7 @@ static struct rank {
 	struct ina_control control;
 	struct ina_settings settings;
 	struct ina_turn turn;
-	/* What a call has there is not registered. */
+	/* memory of a call of this kind is not registered */
 	bool copies_send, copies_recv, copies_wide;
 } ranks[RANKS_MAX];
 
@@ -87,7 +87,7 @@ static bool lies_in(const void *buffer, size_t bytes, const struct ibv_sge *sge)
 	return sge->length > 0 && sge->addr - (uintptr_t)buffer < bytes;
 }
 
-/* The device cannot use what is not registered. */
+/* The device cannot use memory that is not registered. */
 static void check_registered(int rank, const struct ibv_sge *sge)
 {
 	const struct buffers *own = &buffers[rank];
@@ -149,7 +149,7 @@ static void complete(int rank, struct ibv_wc wc)
 	own->wcs[own->wc_end++ % (4 * POSTED)] = wc;
 }
 
-/* The device reads a message only now. Of the data, none comes before there is a receive. */
+/* The device reads a message only now. The ring may send no data before there is a receive. */
 static void deliver(struct queue *from)
 {
 	struct queue *to = from->other;
@@ -159,7 +159,7 @@ static void deliver(struct queue *from)
 	uint32_t length = 0, taken = 0;
 
 	if (source->count == 0 && to->taken == to->awaiting)
-		return; /* a credit for a rank that is not so far: it is sent again */
+		return; /* a credit, and the rank has no receive yet: it is sent again */
 	assert_true(to->taken < to->awaiting);
 	for (int i = 0; i < source->count; i++) {
 		const struct ibv_sge *sge = &source->sges[i];
@@ -200,7 +200,7 @@ static void make_queue(struct queue *queue, int rank)
 	queue->id = (struct rdma_cm_id){.verbs = &own->context, .qp = &queue->qp};
 }
 
-/* The connection manager: of these, only the successor's connection is ever asked for. */
+/* The connection manager: the ring only ever asks for the successor's connection. */
 
 int rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **id, void *context,
                    enum rdma_port_space space)
@@ -233,7 +233,7 @@ int ibv_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attributes, int mask,
 	return 0;
 }
 
-/* The successor accepts, wherever it is itself. */
+/* The successor accepts, whatever step it is in itself. */
 static void connect_to_successor(int rank, int count)
 {
 	struct ina_connection *own = &ranks[rank].network.fabric.connections[INA_PURPOSE_APART];
@@ -245,7 +245,7 @@ static void connect_to_successor(int rank, int count)
 	own->tx_ready = others->rx_ready = true;
 }
 
-/* Ranks that have opened, and are connected by all but this ring. */
+/* Ranks that have opened a communicator, and have all connections except this ring. */
 
 static void link_controls(int count)
 {
@@ -359,7 +359,7 @@ static enum ina_status start(int rank, const struct ina_transfer *transfer,
 	return ROW->start(apart_of(rank), transfer, failure);
 }
 
-/* Something that may happen next to a rank's connections, or nothing. */
+/* One event that may come next on a rank's connections, or none. */
 static void move(int rank, int count)
 {
 	struct ina_connection *made = &ranks[rank].network.fabric.connections[INA_PURPOSE_APART];
@@ -374,15 +374,15 @@ static void move(int rank, int count)
 		acknowledge(queue);
 }
 
-/* Calls, and what they must give. */
+/* Calls, and their expected results. */
 
 static struct call {
-	struct ina_transfer transfer; /* but for the memory */
+	struct ina_transfer transfer; /* the addresses are set later */
 	int elements;
 	reference_bits operands[COUNT_MAX][RANKS_MAX];
 } calls[CALLS];
 
-/* As docs/protocol.md, The ring's connection, cuts: of which block is an element? */
+/* Cuts as docs/protocol.md says in The ring's connection: the block of an element. */
 static int block_of(int index, int elements, int count)
 {
 	int end = 0;
@@ -434,8 +434,8 @@ static void draw_call(struct call *call, enum ina_part part, int count)
 }
 
 /*
- * Chunk c of a whole one starts at rank c; block b of a reduce-scatter at rank b + 1. Of an
- * all-gather, block b is rank b's.
+ * Chunk c of a whole ring starts at rank c, and block b of a reduce-scatter at rank b + 1. Block b
+ * of an all-gather is that of rank b.
  */
 static reference_bits wanted(const struct call *call, int index, int count)
 {
@@ -450,7 +450,7 @@ static reference_bits wanted(const struct call *call, int index, int count)
 	                      (size_t)call->elements);
 }
 
-/* In place, or not; of an all-gather, what is no rank's own is anything. */
+/* In place, or not. In an all-gather, the blocks of other ranks are filled with anything. */
 static struct ina_transfer fill(const struct call *call, int rank, int count, bool in_place)
 {
 	struct buffers *own = &buffers[rank];
@@ -492,7 +492,7 @@ static void check(const struct call *call, int rank, int count, bool in_place)
 	assert_int_equal(own->recv[call->transfer.total_bytes], 0x5A);
 }
 
-/* Any rank as many calls ahead as the others let it. */
+/* Any rank may be as many calls ahead as the others allow. */
 static void all_ranks_have_it(int count)
 {
 	int done[RANKS_MAX] = {0};
@@ -533,7 +533,8 @@ static void all_ranks_have_it(int count)
 		ended += ++done[r] == CALLS;
 	}
 	for (int r = 0; r < count; r++)
-		assert_int_equal(ranks[r].control.phase, 1); /* they waited for all only once */
+		assert_int_equal(ranks[r].control.phase, 1); /* they waited for all ranks only
+		                                              * once */
 	close_ranks(count);
 }
 
@@ -547,7 +548,7 @@ static void any_number_of_ranks(void **state)
 	all_ranks_have_it(RANKS_MAX);
 }
 
-/* One call of all, until all are done. */
+/* One call on all ranks, until all have completed it. */
 static void call_all(int count, const struct ina_transfer *transfers)
 {
 	struct ina_failure failure;
@@ -569,7 +570,7 @@ static void call_all(int count, const struct ina_transfer *transfers)
 	}
 }
 
-/* 16 bytes a chunk: one message each. */
+/* 16 bytes in each chunk: one message each. */
 static void half_of_the_messages(void **state)
 {
 	static const uint64_t rings[] = {[INA_WHOLE] = 2, [INA_SCATTER] = 1, [INA_GATHER] = 1};
@@ -603,7 +604,7 @@ static void half_of_the_messages(void **state)
 	}
 }
 
-/* Of a whole one, whatever rank sees it. */
+/* In a whole ring, whichever rank sees it. */
 static void all_hear_of_an_overflow(void **state)
 {
 	static int32_t values[RANKS_MAX][2 * RANKS_MAX];
@@ -648,7 +649,7 @@ static struct ina_transfer some_floats(int rank, uint64_t bytes)
 	                             .op = INA_SUM};
 }
 
-/* All have begun, and are connected; nobody has had a message. */
+/* All have begun and are connected; no rank has received a message. */
 static void begin_all(int count, const struct ina_transfer *transfers)
 {
 	struct ina_failure failure;
@@ -668,7 +669,7 @@ static void begin_all(int count, const struct ina_transfer *transfers)
 				connect_to_successor(r, count);
 		}
 	}
-	/* The successors' credits, and what they allow to be sent. */
+	/* The successors' credits, and the messages that they allow. */
 	for (int r = 0; r < count; r++)
 		deliver(&ranks[r].rx[INA_PURPOSE_APART]);
 	for (int r = 0; r < count; r++)
@@ -684,7 +685,8 @@ static void another_call_is_noticed(void **state)
 	for (int what = 0; what < 4; what++) {
 		struct ina_transfer transfers[2] = {some_floats(0, 64), some_floats(1, 64)};
 
-		/* Not the length of the message on its way: rank 0's chunk has 8 elements. */
+		/* The length on the wire cannot show this, because the chunk of rank 0 has 8
+		 * elements in both cases. */
 		transfers[1].total_bytes -= what == 0 ? 4 : 0;
 		transfers[1].number_type = what == 1 ? INA_WIRE_INT32 : INA_WIRE_FLOAT32;
 		transfers[1].op = what == 2 ? INA_MAX : INA_SUM;
@@ -699,7 +701,7 @@ static void another_call_is_noticed(void **state)
 	}
 }
 
-/* What is short goes by recursive doubling, for which no ring need be there. */
+/* A short call uses recursive doubling, which needs no ring. */
 static void a_short_one_needs_no_ring(void **state)
 {
 	const struct ina_transfer shorts[2] = {some_floats(0, 16384), some_floats(1, 16384)};
@@ -728,7 +730,7 @@ static void expect_timeout(int rank, const char *part)
 	assert_non_null(strstr(failure.text, part));
 }
 
-/* Until all ranks are there, nobody connects; and who waits says for what. */
+/* Until all ranks have come, no rank connects; and a rank that waits says what it waits for. */
 static void a_late_rank_is_waited_for(void **state)
 {
 	const struct ina_transfer transfers[3] = {some_floats(0, 96), some_floats(1, 96),
@@ -762,7 +764,7 @@ static void a_late_rank_is_waited_for(void **state)
 	close_ranks(3);
 }
 
-/* The engine sees to a fault first, until rank 0 has said what all are told. */
+/* The engine handles a fault first, until rank 0 has sent the answer to all ranks. */
 static void a_rank_that_ends_does_not_let_others_connect(void **state)
 {
 	const struct ina_transfer transfers[2] = {some_floats(0, 96), some_floats(1, 96)};
@@ -803,7 +805,7 @@ static void a_connection_that_cannot_be_made_is_a_fault(void **state)
 	close_ranks(2);
 }
 
-/* No aggregator is lost by it: INA_ERR_AGGREGATOR would be recovered from. */
+/* This is not the loss of an aggregator: after INA_ERR_AGGREGATOR the ranks would recover. */
 static void a_connection_that_breaks_is_a_fault(void **state)
 {
 	const struct ina_transfer transfers[2] = {some_floats(0, 64), some_floats(1, 64)};
@@ -820,7 +822,7 @@ static void a_connection_that_breaks_is_a_fault(void **state)
 	close_ranks(2);
 }
 
-/* After that the device writes nowhere. */
+/* After that the device writes to no memory. */
 static void an_abort_silences_all_connections(void **state)
 {
 	const struct ina_transfer transfers[2] = {some_floats(0, 64), some_floats(1, 64)};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The window under congestion. Expected values are worked out by hand from RFC 8257, section 3.3,
- * with g = 1/16. */
+/* The window under congestion. The expected values are worked out by hand from RFC 8257, section
+ * 3.3, with g = 1/16. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +17,8 @@ static struct ina_congestion begin(uint32_t most)
 	return congestion;
 }
 
-/* Sums of messages [first, end), of which those before `unmarked` are marked; as many are sent. */
+/* Sums of messages [first, end): those before `unmarked` are marked. The same messages have been
+ * sent. */
 static void sums(struct ina_congestion *congestion, uint64_t first, uint64_t unmarked, uint64_t end,
                  uint64_t posted)
 {
@@ -36,10 +37,10 @@ static void test_nothing_marked(void **state)
 }
 
 /*
- * The first window is that of message 0 alone: share 1, alpha stays 1, the window is cut by half
- * to 8. The next ends with message 16: share 0, alpha 15/16, window 9. The one after it, of
- * messages 17 to 32, has 8 of 16 marked: alpha 15/16 + (1/2 - 15/16)/16 = 233/256, window 9 (1 -
- * 233/512) = 4.904.
+ * The first window is that of message 0 alone: share 1, alpha stays 1, and the window is halved to
+ * 8. The next ends with message 16: share 0, alpha 15/16, window 9. The one after it, of messages
+ * 17 to 32, has 8 of 16 marked: alpha 15/16 + (1/2 - 15/16)/16 = 233/256, window 9 (1 - 233/512) =
+ * 4.904.
  */
 static void test_by_hand(void **state)
 {
@@ -58,7 +59,8 @@ static void test_by_hand(void **state)
 	assert_true(congestion.window == 9 * (1 - 233.0 / 512));
 }
 
-/* Cut once a window, whatever is marked in it: here each message but the last of the window is. */
+/* The window is cut once in each window, however many messages are marked: here all but the
+ * last. */
 static void test_once_a_window(void **state)
 {
 	struct ina_congestion congestion = begin(16);
@@ -79,7 +81,7 @@ static void test_one_message_is_left(void **state)
 	for (uint64_t number = 0; number < 100; number++)
 		ina_congestion_summed(&congestion, number, true, number + 1);
 	assert_int_equal(ina_congestion_window(&congestion), 1);
-	/* A message a window, and no further than all of it. */
+	/* The window grows by one message in each window, up to its full size. */
 	for (uint64_t number = 100; number < 103; number++)
 		ina_congestion_summed(&congestion, number, false, number + 1);
 	assert_int_equal(ina_congestion_window(&congestion), 4);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Recursive doubling among ranks of one process, whose queue pairs lead to each other: messages and
+ * Recursive doubling among ranks of one process, whose queue pairs lead to each other. Messages and
  * acknowledgements come in any order that reliable connections allow, and any rank may be late.
  */
 #include <setjmp.h>
@@ -25,7 +25,7 @@ struct queue {
 	struct ibv_qp qp;
 	struct rdma_cm_id id;
 	int rank;
-	int number; /* of the partner there */
+	int number; /* of the queue at the partner */
 	struct queue *other;
 	struct ibv_sge sends[POSTED], receives[POSTED]; /* rings */
 	unsigned int posted, delivered, acknowledged, awaiting, taken;
@@ -64,7 +64,7 @@ static int post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_
 	return 0;
 }
 
-/* The device reads a message only now, and finds a receive. */
+/* The device reads a message only now, and there must be a receive. */
 static void deliver(struct queue *from)
 {
 	struct queue *to = from->other;
@@ -138,7 +138,7 @@ static void close_ranks(int count)
 		free(memories[r]);
 }
 
-/* Something that may happen next on one of a rank's connections, or nothing. */
+/* One event that may come next on one of a rank's connections, or none. */
 static void move(int rank)
 {
 	struct queue *queue = &queues[rank][draw((unsigned int)fabrics[rank].partner_count)];
@@ -161,8 +161,9 @@ static struct ina_transfer transfer_of(const void *send, void *recv, enum ina_ty
 }
 
 /*
- * docs/protocol.md, Short messages between hosts: of n ranks, n - p (p a power of two) pairs are
- * added first; then neighbours, and neighbours of neighbours.
+ * docs/protocol.md, Short messages between hosts. If n is not a power of two, n - p pairs of ranks
+ * are added first (p is the next lower power of two). Then neighbours are added, then pairs of
+ * neighbours, and so on.
  */
 static float tree(const float *values, int count)
 {
@@ -187,8 +188,8 @@ static float tree(const float *values, int count)
 static float floats[CALLS][RANKS_MAX][LONGEST];
 
 /*
- * So many elements in the odd calls, COUNT in the others. Some in place, and any rank as many calls
- * ahead as the others let it.
+ * `elements` in the odd calls, COUNT in the others. Some calls are in place, and any rank may be as
+ * many calls ahead as the others allow.
  */
 static void all_ranks_have_the_tree(int count, int elements)
 {
@@ -252,7 +253,7 @@ static void any_number_of_ranks(void **state)
 	all_ranks_have_the_tree(RANKS_MAX, COUNT);
 }
 
-/* Of powers of two: what is halved has the bits that it would have in one message. */
+/* For powers of two: if a call is halved, the result has the same bits as with one message. */
 static void long_ones_have_the_tree_too(void **state)
 {
 	(void)state;
@@ -262,7 +263,8 @@ static void long_ones_have_the_tree_too(void **state)
 	all_ranks_have_the_tree(8, LONGEST);
 }
 
-/* A byte more is for the ring, and so is what is not halved: all ranks decide alike. */
+/* One byte more than the limit uses the ring, and so does a call that cannot be halved: all ranks
+ * decide alike. */
 static void what_is_halved(void **state)
 {
 	struct ina_transfer transfer = transfer_of(NULL, NULL, INA_FLOAT32);
@@ -294,7 +296,7 @@ static void what_is_halved(void **state)
 	close_ranks(6);
 }
 
-/* One call of all, in the order of ranks until all are done. */
+/* One call on all ranks, which take turns in their order until all have completed it. */
 static void call_all(int count, const struct ina_transfer *transfers, uint32_t flags_of_0)
 {
 	struct ina_failure failure;
@@ -312,7 +314,7 @@ static void call_all(int count, const struct ina_transfer *transfers, uint32_t f
 	}
 }
 
-/* What one rank alone brings is only read there. */
+/* The elements of a single rank are only read. */
 static void given_elements_are_only_read(void **state)
 {
 	static uint32_t others[8][LONGEST];
@@ -341,7 +343,7 @@ static void given_elements_are_only_read(void **state)
 	close_ranks(8);
 }
 
-/* Whatever rank sees the overflow, and however it is folded in. */
+/* Whichever rank sees the overflow, and whichever step brings it to the others. */
 static void all_hear_of_an_overflow_and_of_a_rejoin(void **state)
 {
 	static int32_t values[RANKS_MAX][COUNT];
@@ -368,7 +370,7 @@ static void all_hear_of_an_overflow_and_of_a_rejoin(void **state)
 	}
 }
 
-/* Worked by hand: four ranks, whose partial sums would be rounded, or be infinite. */
+/* Worked out by hand: four ranks, whose partial sums would be rounded or infinite. */
 static void sums_of_16_bits_are_rounded_once(void **state)
 {
 	static const struct {
@@ -402,7 +404,7 @@ static void sums_of_16_bits_are_rounded_once(void **state)
 	}
 }
 
-/* Twice the binary logarithm of 64, where a ring takes 126. */
+/* Two messages for each step of the binary logarithm of 64; a ring needs 126. */
 static void few_messages(void **state)
 {
 	static int32_t values[RANKS_MAX][COUNT];
@@ -445,7 +447,7 @@ static void another_call_is_noticed(void **state)
 	}
 }
 
-/* Messages that nobody acknowledges are not sent without end. */
+/* If no message is acknowledged, the rank does not send without end. */
 static void acknowledgements_may_be_late(void **state)
 {
 	static float values[2][COUNT];

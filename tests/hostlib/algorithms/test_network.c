@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The JOIN and what follows it, and which completions end what: on a device that is not there. */
+/* The JOIN and the messages after it, and which completions end which step, on a fake device. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -29,7 +29,7 @@ static int open_network(void **state)
 	options.rank = 0;
 	options.ranks = RANKS;
 	options.root = "127.0.0.1";
-	options.poll_count = 100; /* none of these tests is to sleep */
+	options.poll_count = 100; /* so that no test sleeps */
 	memset(&network, 0, sizeof(network));
 	fake_open(&network.fabric, 0, RANKS);
 	ina_control_init(&control, 0, RANKS);
@@ -48,9 +48,9 @@ static int close_network(void **state)
 }
 
 static int (*real_poll)(struct ibv_cq *cq, int room, struct ibv_wc *wc);
-static int acknowledged_at; /* the look that finds the JOIN's send completed; 0: none */
+static int acknowledged_at; /* the look at which the JOIN's send has completed; 0: never */
 
-/* The JOIN comes back at the first look after it, and is acknowledged later. */
+/* The JOIN comes back at the first look after it was sent, and is acknowledged later. */
 static int answer_join(struct ibv_cq *cq, int room, struct ibv_wc *wc)
 {
 	if (fake.tx[INA_PURPOSE_AGGREGATE].posted == 1 && fake.wc_end == 0)
@@ -68,7 +68,7 @@ static bool join(int look)
 	return ina_network_join(&network, 100);
 }
 
-/* docs/protocol.md, A connection's life: DATA only when the rank's own JOIN is acknowledged. */
+/* docs/protocol.md, A connection's life: DATA only after the rank's own JOIN is acknowledged. */
 static void a_join_is_over_when_it_is_acknowledged(void **state)
 {
 	(void)state;
@@ -83,7 +83,8 @@ static void a_join_that_nobody_acknowledges_is_not_joined(void **state)
 	assert_false(join(0));
 }
 
-/* Nobody's JOIN can be joined then: who waited for the timeout would hold all others up. */
+/* If one JOIN is refused, no other can be summed: a rank that waited for the timeout would delay
+ * all others. */
 static void who_hears_that_a_join_was_refused_does_not_wait(void **state)
 {
 	int64_t began_ms = ina_now_ms();
@@ -95,7 +96,7 @@ static void who_hears_that_a_join_was_refused_does_not_wait(void **state)
 	assert_in_range(ina_now_ms() - began_ms, 0, 10000);
 }
 
-/* The predecessor's comes as it was sent, and this rank's is not acknowledged. */
+/* The predecessor's JOIN comes unchanged, and this rank's is not acknowledged. */
 static int answer_join_raw(struct ibv_cq *cq, int room, struct ibv_wc *wc)
 {
 	if (fake.tx[INA_PURPOSE_AGGREGATE].posted == 1 && fake.wc_end == 0)
@@ -149,7 +150,7 @@ static void a_join_says_where_its_rank_is(void **state)
 	assert_int_equal(sent->remaining_bytes, OWN_PLACE);
 }
 
-/* Else the context of a job that has gone would stay taken for its time-to-live. */
+/* Otherwise the context of a job that has ended would stay taken for its time-to-live. */
 static void a_leave_goes_whatever_is_not_acknowledged(void **state)
 {
 	const struct fake_queue *queue = &fake.tx[INA_PURPOSE_AGGREGATE];
@@ -166,7 +167,7 @@ static void a_leave_goes_whatever_is_not_acknowledged(void **state)
 		assert_ptr_not_equal(sent, &network.innet.connection.tx_slots[i].header);
 }
 
-/* Nobody holds a TRACE back until its receiver is there. */
+/* A TRACE needs a receive at its receiver before any rank sends it. */
 static void a_trace_is_expected_before_it_is_sent(void **state)
 {
 	(void)state;
@@ -176,7 +177,7 @@ static void a_trace_is_expected_before_it_is_sent(void **state)
 	assert_false(ina_lookout_is_over(&network.lookout));
 }
 
-/* A ring's completion is not lost beside the aggregated connection's error. */
+/* If a ring's completion comes together with the aggregated connection's error, it is not lost. */
 static void an_error_does_not_swallow_what_came_with_it(void **state)
 {
 	struct ina_failure failure = {INA_OK, ""};
@@ -198,7 +199,7 @@ static void an_error_does_not_swallow_what_came_with_it(void **state)
 	assert_int_equal(network.hosts.ring.credit_sends, 1);
 }
 
-/* A rank can go on without the aggregator, but not without the ring. */
+/* A rank can continue without the aggregator, but not without the ring. */
 static void an_error_of_the_ring_counts_more(void **state)
 {
 	struct ina_failure failure = {INA_OK, ""};
@@ -219,8 +220,7 @@ static int look_a_few_times(struct ibv_cq *cq, int room, struct ibv_wc *wc)
 	return real_poll(cq, room, wc);
 }
 
-/* The kernel closes the channel of a device that it has lost: poll() returns at once from then on.
- */
+/* The kernel closes the channel of a lost device: from then on poll() returns immediately. */
 static void the_end_of_the_device_ends_a_wait(void **state)
 {
 	struct ina_failure failure = {INA_OK, ""};
@@ -260,7 +260,8 @@ static void a_device_that_fails_is_heard_of(void **state)
 	assert_int_equal(wait_after(&removal, NULL), INA_ERR_DEVICE);
 }
 
-/* A port that is down for a while, another communicator's queue, a neighbour that disconnects. */
+/* A port that is down for a while, an event of another communicator's queue, a neighbour that
+ * disconnects. */
 static void other_events_are_no_failures(void **state)
 {
 	struct ibv_cq other = {.context = &fake.context};
@@ -277,7 +278,8 @@ static void other_events_are_no_failures(void **state)
 	assert_null(fake.manager_event);
 }
 
-/* rdma_rxe's word where the address that a connection sends from is gone, or another one. */
+/* The error of rdma_rxe if the address that a connection sends from no longer exists, or has
+ * changed. */
 static void an_address_that_is_gone_is_named(void **state)
 {
 	struct ina_failure failure = {INA_OK, ""};
@@ -289,7 +291,7 @@ static void an_address_that_is_gone_is_named(void **state)
 	                 INA_ERR_DEVICE);
 	assert_non_null(strstr(failure.text, "the ring connection to rank "));
 	assert_non_null(strstr(failure.text, "can no longer send from its address"));
-	/* If it is not there, that is certain. */
+	/* if it does not exist, the cause is certain */
 	fake.gid.raw[15]++;
 	fake_complete(ina_work_id(INA_WORK_RING_SEND, 0), IBV_WC_LOC_QP_OP_ERR, 0);
 	assert_int_equal(ina_completions_poll(&network.completions, &count, &failure),
@@ -307,11 +309,11 @@ static void a_device_that_has_changed_is_found(void **state)
 	fake.active_mtu = IBV_MTU_1024;
 	assert_int_equal(ina_fabric_look(&network.fabric, &failure), INA_ERR_DEVICE);
 	assert_non_null(strstr(failure.text, "path MTU of fake0 fell from 4096 to 1024"));
-	network.fabric.path_mtu = 1024; /* that of another rank was less */
+	network.fabric.path_mtu = 1024; /* another rank had a smaller one */
 	assert_int_equal(ina_fabric_look(&network.fabric, &failure), INA_OK);
 	fake.gid = (union ibv_gid){{0}};
 	assert_int_equal(ina_fabric_look(&network.fabric, &failure), INA_ERR_DEVICE);
-	network.fabric.gid = fake.gid; /* the device did not tell it */
+	network.fabric.gid = fake.gid; /* the device did not report it */
 	assert_int_equal(ina_fabric_look(&network.fabric, &failure), INA_OK);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which tree a job takes, by docs/protocol.md, Trees: networks of several spines, by hand. */
+/* Which tree a job takes, by docs/protocol.md, Trees: networks of several spines, worked out by
+ * hand. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,11 +18,12 @@ static struct ina_path paths[RANKS];
 static int order[RANKS];
 static struct ina_tree tree;
 
-/* A network of two leaves with two ranks each, and of spines, one a way, and the jobs of each. */
+/* A network of two leaves with two ranks each and several spines, one for each way; and the number
+ * of jobs on each spine. */
 static unsigned int ways;
 static unsigned int jobs[WAYS_MAX];
 static unsigned int leaf_jobs;
-static unsigned int looks; /* TRACEs of all ranks */
+static unsigned int looks; /* how often all ranks have sent TRACEs */
 
 static void meet(int rank, unsigned int level, uint64_t id, uint32_t port, uint32_t count)
 {
@@ -29,7 +31,7 @@ static void meet(int rank, unsigned int level, uint64_t id, uint32_t port, uint3
 	        (struct ina_wire_trace_slot){.id = id, .port = port, .jobs = count};
 }
 
-/* "Of w ways tree t takes way t mod w": ranks 1 and 3 send to the other leaf. */
+/* "with that many paths tree t takes path t mod w": ranks 1 and 3 send to the other leaf. */
 static void trace(unsigned int number)
 {
 	unsigned int way = number % ways;
@@ -46,7 +48,8 @@ static void trace(unsigned int number)
 
 static struct ina_spread spread;
 
-/* A job's TRACEs, as it looks for a tree from number `at` on: the number that it takes. */
+/* Runs a job's TRACEs as it looks for a tree from number `at` on, and returns the tree that it
+ * takes. */
 static unsigned int choose(unsigned int at)
 {
 	unsigned int next;
@@ -94,7 +97,8 @@ static void else_the_one_that_serves_fewest(void **state)
 	leaf_jobs = 9;
 	SERVE(3, 2);
 	assert_int_equal(choose(0) % ways, 1);
-	assert_int_equal(looks, 4); /* the first one's switches are met again, and the best is */
+	assert_int_equal(looks, 4); /* it meets the switches of the first tree again, and the best
+	                             * tree is */
 	SERVE(2, 3);
 	assert_int_equal(choose(0) % ways, 0);
 	assert_int_equal(looks, 3);
@@ -127,7 +131,7 @@ static void one_way_is_soon_known(void **state)
 	assert_int_equal(ina_spread_further(&spread, &tree, 9), 2);
 }
 
-/* There is nothing to choose: one switch, or no tree. */
+/* There is no choice: one switch, or no tree. */
 static void without_other_trees(void **state)
 {
 	unsigned int next;
@@ -148,7 +152,7 @@ static void without_other_trees(void **state)
 	assert_int_equal(ina_spread_further(&spread, &tree, 7), 0);
 }
 
-/* A switch on another tree has no aggregator: the job does not go there. */
+/* A switch on another tree has no aggregator: the job does not use that tree. */
 static void a_tree_that_does_not_sum(void **state)
 {
 	unsigned int next;
@@ -171,8 +175,8 @@ static void a_tree_that_does_not_sum(void **state)
 }
 
 /*
- * Of levels 2 and 3, by two ways: jobs that the left, the right and the core switch serve.
- * `common`: both ways go by the same switches of level 2.
+ * Two ways over levels 2 and 3: the numbers of jobs at the left, the right and the core switch.
+ * `common`: both ways use the same switches of level 2.
  */
 static void expect_second(const uint32_t (*jobs_of)[3], bool common)
 {
@@ -213,7 +217,7 @@ static void what_trees_have_in_common_decides_nothing(void **state)
 	expect_second((const uint32_t[2][3]){{3, 1, 3}, {3, 1, 2}}, true);
 }
 
-/* Jobs that come at the same time see the same; their JOINs tell them apart. */
+/* Jobs that come at the same time see the same load; their JOINs distinguish them. */
 static void jobs_that_come_together(void **state)
 {
 	(void)state;
@@ -229,7 +233,7 @@ static void jobs_that_come_together(void **state)
 			taken[ina_spread_further(&spread, &tree, before) % ways]++;
 		for (unsigned int way = 0; way < ways; way++)
 			assert_int_equal(taken[way], 2);
-		/* Others have left in between. */
+		/* Other jobs have left in between. */
 		assert_int_equal(ina_spread_further(&spread, &tree, 0), 0);
 	}
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where ranks are, by docs/protocol.md, Several switches: trees worked out by hand, and drawn ones.
+/* Where ranks are, by docs/protocol.md, Several switches: trees worked out by hand, and random
+ * ones.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,7 +27,7 @@ static int clear(void **state)
 	return 0;
 }
 
-/* A rank's TRACE has met this switch. */
+/* A rank's TRACE has passed this switch. */
 static void met(int rank, unsigned int level, uint64_t id, uint32_t port)
 {
 	paths[rank].slots[level - 1] = (struct ina_wire_trace_slot){.id = id, .port = port};
@@ -53,7 +54,7 @@ static void nobody_tells(void **state)
 		assert_int_equal(ina_tree_place(&tree, r), 0);
 }
 
-/* "0 where all ranks are at one switch", be it of a higher level. */
+/* "0 if all ranks are at one switch", also at a switch of a higher level. */
 static void one_switch(void **state)
 {
 	(void)state;
@@ -82,8 +83,8 @@ static void two_ranks_at_one_port(void **state)
 }
 
 /*
- * Ranks 0 and 3 at leaf A, 1 and 2 at leaf B, spine 9: of the connections 0 to 1 and 2 to 3 alone
- * cross.
+ * Ranks 0 and 3 at leaf A, 1 and 2 at leaf B, spine 9: only the connections from 0 to 1 and from 2
+ * to 3 cross the spine.
  */
 static void scattered(void)
 {
@@ -112,7 +113,7 @@ static void two_leaves_scattered(void **state)
 	assert_int_equal(ina_tree_place(&tree, 2), place(2, 0, 2, 2));
 }
 
-/* Leaves of one rank are two levels all the same. */
+/* Leaves with one rank each still make two levels. */
 static void one_rank_a_leaf(void **state)
 {
 	(void)state;
@@ -125,7 +126,7 @@ static void one_rank_a_leaf(void **state)
 	assert_int_equal(ina_tree_place(&tree, 1), place(2, 0, 2, 1));
 }
 
-/* Ranks 0 and 1 at a leaf, 2 at the spine itself, 3 and 4 at a leaf of another spine; core 7. */
+/* Ranks 0 and 1 at a leaf, 2 directly at the spine, 3 and 4 at a leaf of another spine; core 7. */
 static void three_levels_unlike(void **state)
 {
 	(void)state;
@@ -160,7 +161,7 @@ static void expect_parted(int ranks, const char *why)
 		assert_int_equal(ina_tree_place(&tree, r), 0);
 }
 
-/* The leaf of ranks 2 and 3 has no aggregator: they come to the spine by one port. */
+/* The leaf of ranks 2 and 3 has no aggregator: both reach the spine by one port. */
 static void a_leaf_without_an_aggregator(void **state)
 {
 	(void)state;
@@ -173,7 +174,8 @@ static void a_leaf_without_an_aggregator(void **state)
 	expect_parted(4, "ranks 2 and 3 come to switch 9 by its port 1");
 }
 
-/* Leaves A and B under a switch without one, by which they come to the spine's port 3. */
+/* Leaves A and B are under a switch without an aggregator, through which they reach the spine's
+ * port 3. */
 static void a_middle_without_an_aggregator(void **state)
 {
 	(void)state;
@@ -184,7 +186,7 @@ static void a_middle_without_an_aggregator(void **state)
 	expect_parted(4, "ranks 0 and 2 come to switch 9 by its port 3");
 }
 
-/* Of two ways up of a leaf, which no tree has, all take the first rank's. */
+/* If a leaf has two ways up, which is no tree, all take the first rank's way. */
 static void a_leaf_under_two_spines(void **state)
 {
 	(void)state;
@@ -255,7 +257,7 @@ static void drawn_in_parts(void **state)
 	                          "rank 2\n");
 }
 
-/* Trees at random, ranks at random in them, and what TRACEs to the next rank meet. */
+/* Random trees with random ranks, and the switches on the ways of the TRACEs to the next rank. */
 
 static uint64_t seed = 20261123;
 static struct ina_path whole[INA_MAX_RANKS];
@@ -265,7 +267,7 @@ static unsigned int below(unsigned int limit)
 	return (unsigned int)(ina_random(&seed) % limit);
 }
 
-/* A core, spines, leaves; hosts hang at any of them, each at a port of its own. */
+/* A core, spines and leaves. Hosts are connected to any of them, each at a separate port. */
 static void draw_paths(int ranks)
 {
 	static const uint64_t core = 1;
@@ -300,7 +302,7 @@ static unsigned int turn_of(int a, int b)
 	return level;
 }
 
-/* How often does a step round the order lead out of what is below a switch? */
+/* The number of steps around the order that lead out of the subtree of a switch. */
 static int leavings(int ranks, unsigned int level, uint64_t id)
 {
 	int count = 0;

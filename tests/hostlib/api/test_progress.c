@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Several threads, the library's own among them, and one communicator. There is a single rank;
- * where a test needs an all-reduce that takes its time, it goes by an algorithm of this file.
+ * Several threads, including the library's own, and one communicator. There is a single rank. If a
+ * test needs an all-reduce that takes some time, it uses an algorithm of this file.
  */
 #include <inttypes.h>
 #include <poll.h>
@@ -23,19 +23,19 @@
 #define WAIT_S   20 /* a test that takes longer hangs */
 #define GROUPS   3000
 #define MEMBERS  8
-#define MOVES    1000 /* steps of an all-reduce that always goes on */
-#define AT_ONCE  32   /* of which a call does no more than so many */
+#define MOVES    1000 /* steps of an all-reduce that never stops */
+#define AT_ONCE  32   /* the most steps that one call makes */
 #define TEXT_MAX 200
 
 static ina_comm *comm;
 
-/* The algorithm of this file: each step that it is asked for moves it on. */
+/* The algorithm of this file: each step that the library requests makes progress. */
 static struct {
-	atomic_int moves; /* steps so far */
+	atomic_int moves; /* steps until now */
 	atomic_int moves_due;
 	int pause_us; /* of a step */
 	bool is_under_way;
-	bool tells; /* a line at its first step */
+	bool tells; /* prints a line at its first step */
 } slow;
 
 static enum ina_status slow_start(void *self, const struct ina_transfer *transfer,
@@ -100,11 +100,11 @@ static const struct ina_algorithm_row SLOW = {
         .arm = slow_nothing,
 };
 
-/* What the log function got, and what came of its calls. */
+/* The lines that the log function received, and the results of its calls. */
 static struct {
 	bool calls;
 	atomic_int lines;
-	int moves; /* of the all-reduce, at the latest line */
+	int moves; /* steps of the all-reduce at the latest line */
 	enum ina_status waits, closes, deregisters, starts;
 	uint64_t calls_seen;
 	char error[TEXT_MAX];
@@ -170,7 +170,7 @@ static int close_one(void **state)
 	return ina_close(comm) == INA_OK ? 0 : -1;
 }
 
-/* Before the first call: nobody looks at the algorithm yet. */
+/* Before the first call, when no other thread reads the algorithm yet. */
 static void use_slow(int moves, int pause_us)
 {
 	slow.moves_due = moves;
@@ -178,7 +178,7 @@ static void use_slow(int moves, int pause_us)
 	comm->algorithm = &SLOW;
 }
 
-/* One group after the other, each of a thread that has no other calls. */
+/* One group after the other; each belongs to a thread that makes no other calls. */
 static void *run_groups(void *first)
 {
 	int base = *(const int *)first;
@@ -206,7 +206,7 @@ static void *run_groups(void *first)
 	return NULL;
 }
 
-/* Calls that wait, and errors, until the groups are through. */
+/* Calls that wait, and errors, until the groups have ended. */
 static void *run_calls(void *stop)
 {
 	int32_t send = 0;
@@ -248,7 +248,7 @@ static void a_group_has_the_calls_of_its_thread_alone(void **state)
 		assert_null(failed[t]);
 }
 
-/* Refused before it is queued: the requests of the group are as they were. */
+/* It is refused before it is queued: the requests of the group are not changed. */
 static void a_call_that_waits_is_refused_in_its_threads_group(void **state)
 {
 	const int32_t send[2] = {3, 4};
@@ -293,7 +293,8 @@ static void the_text_of_an_error_stays_while_others_fail(void **state)
 	pthread_join(thread, &failed);
 	assert_null(failed);
 	assert_string_equal(text, "ina_register: no memory given");
-	/* The latest error is another thread's: whoever prints it need not have made the call. */
+	/* The latest error may be another thread's: the thread that prints it need not have made
+	 * the call. */
 	assert_non_null(strstr(ina_error(comm), "ina_group_end"));
 }
 
@@ -309,14 +310,14 @@ static void expect_answers(void)
 	assert_int_equal(ina_wait(heard.request), INA_OK);
 }
 
-/* In the thread of the library, or in the call that goes on. */
+/* In the library's thread, or in the call that makes the progress. */
 static void the_log_function_may_call_the_library(void **state)
 {
 	const float one = 1;
 	float sum;
 
 	(void)state;
-	heard.lines = 0; /* when it was opened */
+	heard.lines = 0; /* counts from the opening */
 	heard.calls = slow.tells = true;
 	use_slow(3, 0);
 	assert_int_equal(ina_allreduce(comm, &one, &sum, 1, INA_FLOAT32, INA_SUM), INA_OK);
@@ -326,7 +327,7 @@ static void the_log_function_may_call_the_library(void **state)
 	expect_answers();
 }
 
-/* The program gets the lines while it waits for the sum, not when that is there. */
+/* The program gets the lines while it waits for the sum, not only afterwards. */
 static void lines_do_not_wait_for_the_end_of_a_call(void **state)
 {
 	const float one = 1;
@@ -365,7 +366,7 @@ static void one_test_does_a_part_and_the_descriptor_tells_of_the_rest(void **sta
 	assert_int_equal(slow.moves, MOVES);
 }
 
-/* Each of these waits for no more than what is under way, and for that once. */
+/* Each of these calls waits at most for the step that is under way, and only once. */
 static void calls_do_not_wait_for_the_work_of_the_thread(void **state)
 {
 	const float one = 1;
@@ -416,7 +417,7 @@ static void the_thread_blocks_no_signal_of_its_own_faults(void **state)
 		found += (blocked & term) != 0;
 	}
 	pclose(masks);
-	/* The library's thread has the program's signals blocked; this one has not. */
+	/* The library's thread has the program's signals blocked; this thread does not. */
 	assert_in_range(threads, 2, 8);
 	assert_int_equal(found, 1);
 }

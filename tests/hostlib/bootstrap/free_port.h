@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A port for a root that is yet to listen. */
+/* A port for a root that does not listen yet. */
 #ifndef FREE_PORT_H
 #define FREE_PORT_H
 
@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 /*
- * Of 127.0.0.1, nobody listens there. The kernel gives none of these to who connects
- * (ip_local_port_range begins with 32768): ranks that call a root that does not listen yet would
- * come to have its port themselves, now and then. 0: there is none.
+ * A port of 127.0.0.1 at which no process listens; 0: there is no such port. The kernel never gives
+ * one of these to a caller (ip_local_port_range begins with 32768). Otherwise a rank that calls a
+ * root that does not listen yet would sometimes get the root's port itself.
  */
 static inline uint16_t free_port(void)
 {

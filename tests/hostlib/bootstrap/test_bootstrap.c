@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The bootstrap on the loopback: ranks as threads, and unknown_peers at the acceptor. */
+/* The bootstrap on the loopback device: ranks as threads, and unknown peers at the acceptor. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,22 +25,22 @@
 
 #define RANKS_MAX 5
 
-/* Far less than any time-out of these tests, and enough on a busy machine. */
+/* Far less than any timeout of these tests, and enough on a busy machine. */
 #define SOON_MS 4000
 
-/* Rank r announces this port, so that the roster can be checked. */
+/* Rank r announces this port, so that the test can check the roster. */
 #define PORT_OF(r) ((uint16_t)(1000 + (r)))
 
 struct rank {
 	pthread_t thread;
 	struct ina_options options;
 	struct ina_settings settings;
-	const char *cookie; /* NULL: none */
+	const char *cookie; /* NULL: no cookie */
 	const char *secret;
 	int delay_ms;
 	int timeout_ms;
 	enum ina_status status;
-	struct ina_failure failure; /* before the bootstrap: what has failed already */
+	struct ina_failure failure; /* before the bootstrap: an error that has already happened */
 	struct ina_roster roster;
 	struct ina_control control;
 };
@@ -165,7 +165,8 @@ static void in_any_order(void **state)
 	}
 }
 
-/* A connection that sends these bytes and stays, or closes. Retries until somebody listens. */
+/* A connection that sends these bytes, and stays open or closes. It retries until the root
+ * listens. */
 static int unknown_peer(const void *bytes, size_t size)
 {
 	struct sockaddr_in address = {.sin_family = AF_INET,
@@ -187,7 +188,8 @@ static int unknown_peer(const void *bytes, size_t size)
 	return fd;
 }
 
-/* The other side has closed the connection, before the ranks have met; it may have spoken first. */
+/* Asserts that the other side has closed the connection before the ranks have met. It may have sent
+ * something first. */
 static void assert_hung_up(int fd)
 {
 	struct timeval patience = {.tv_sec = 1};
@@ -212,7 +214,7 @@ static void unknown_peers_are_ignored(void **state)
 
 	(void)state;
 	prepare(ranks, 3);
-	ranks[1].delay_ms = 5500; /* more than all of that takes */
+	ranks[1].delay_ms = 5500; /* later than all of that */
 	for (size_t i = 0; i < sizeof(noise); i++)
 		noise[i] = (unsigned char)random();
 	start(ranks, 3);
@@ -267,7 +269,7 @@ static void *be_silent(void *argument)
 	return NULL;
 }
 
-/* Two ranks come to a rank 0 at which `count` strangers are silent. */
+/* Two ranks meet at rank 0, while `count` silent strangers are connected. */
 static void meet_among_strangers(int count, rlim_t descriptors)
 {
 	static struct silent silent;
@@ -332,14 +334,14 @@ static void the_missing_are_named(void **state)
 	ina_control_close(&ranks[2].control);
 }
 
-/* Rank 1 has waited long for rank 0; it still hears from it who is missing. */
+/* Rank 1 has waited for rank 0 for a long time; rank 0 still tells it which ranks are missing. */
 static void the_missing_are_named_to_whoever_came_first(void **state)
 {
 	struct rank ranks[3];
 
 	(void)state;
 	prepare(ranks, 3);
-	ranks[1].timeout_ms = 500; /* and 3 s for the answer */
+	ranks[1].timeout_ms = 500; /* plus 3 s for the answer */
 	ranks[0].timeout_ms = 1500;
 	start(ranks, 2);
 	finish(ranks, 2);
@@ -368,7 +370,8 @@ static void fails(struct rank *rank)
 	ina_fail(&rank->failure, INA_ERR_DEVICE, "it has no device");
 }
 
-/* Whichever of the ranks fails before it meets the others, all hear which, and why, soon. */
+/* Whichever rank fails before it meets the others, all ranks soon learn which one it was, and
+ * why. */
 static void failures_are_told(void **state)
 {
 	struct rank ranks[RANKS_MAX];
@@ -390,7 +393,7 @@ static void failures_are_told(void **state)
 	}
 }
 
-/* All ranks get the first failure that rank 0 learns of, its own first. */
+/* All ranks get the first failure that rank 0 learns of; its own failure comes first. */
 static void several_failures(void **state)
 {
 	struct rank ranks[RANKS_MAX];
@@ -423,7 +426,7 @@ static void a_failure_that_cannot_be_told(void **state)
 	ina_control_close(&rank.control);
 }
 
-/* A second process of a rank that has come fails: the job continues. */
+/* A second process of a rank that has already come fails: the job continues. */
 static void a_failure_of_nobody(void **state)
 {
 	struct rank ranks[3];
@@ -435,7 +438,7 @@ static void a_failure_of_nobody(void **state)
 	fails(&second);
 	start_one(&ranks[0]);
 	start_one(&ranks[2]);
-	usleep(200000); /* rank 2 is there, rank 1 is not */
+	usleep(200000); /* rank 2 has come, rank 1 has not */
 	start_one(&second);
 	finish(&second, 1);
 	all_get(&second, 1, INA_ERR_MISMATCH, "two processes were started as rank 2");
@@ -446,7 +449,8 @@ static void a_failure_of_nobody(void **state)
 	close_all(&second, 1);
 }
 
-/* Of one job, as its cookie says: what one brings ends it for all. */
+/* All ranks belong to one job, as the cookie says: a wrong value from one of them ends it for
+ * all. */
 static void prepare_named(struct rank *ranks, int count)
 {
 	prepare(ranks, count);
@@ -454,7 +458,7 @@ static void prepare_named(struct rank *ranks, int count)
 		ranks[r].cookie = "mine";
 }
 
-/* Frames begin with "INACTRL" and the version of all that follows. */
+/* Frames begin with "INACTRL" and the version of the format. */
 static void another_version_at_rank_0(void **state)
 {
 	struct rank ranks[2];
@@ -490,7 +494,7 @@ static void another_version_of_rank_0(void **state)
 	assert_hung_up(fd);
 	close(fd);
 	finish(&ranks[1], 1);
-	close(listener); /* it called again, and nobody has answered */
+	close(listener); /* it called again, and was not answered */
 	all_get(&ranks[1], 1, INA_ERR_TIMEOUT,
 	        "it speaks version 8 of libina's control protocol, this rank C");
 	close_all(&ranks[1], 1);
@@ -524,7 +528,8 @@ static void a_rank_too_many(void **state)
 	close_all(ranks, 3);
 }
 
-/* Who came first stays; the other hears of it at once. Without rank 2 it is a time-out. */
+/* The first process stays, and the second one is informed immediately. Without rank 2 the result is
+ * a timeout. */
 static void the_same_rank_twice(void **state)
 {
 	struct rank ranks[3];
@@ -543,7 +548,7 @@ static void the_same_rank_twice(void **state)
 	close_all(ranks, 3);
 }
 
-/* Always the same process of rank 1: it tells of the same endpoint. */
+/* Always the same process of rank 1: it announces the same endpoint. */
 static void call_as_rank_1(const struct rank *root, uint32_t patience_ms, struct ina_caller *caller)
 {
 	struct ina_control_frame frame = {
@@ -557,7 +562,8 @@ static void call_as_rank_1(const struct rank *root, uint32_t patience_ms, struct
 	ina_caller_open(caller, &root->settings.job, &frame, &root->settings.root, 1, 5000);
 }
 
-/* A process of rank 1 that is let in, and whose end of the connection is then the test's. */
+/* A process of rank 1 that is admitted; afterwards its end of the connection belongs to the
+ * test. */
 static enum ina_status come_as_rank_1(const struct rank *root, uint32_t patience_ms,
                                       struct ina_link *link, struct ina_failure *failure)
 {
@@ -588,7 +594,7 @@ static void prepare_later(struct rank *ranks)
 	start_one(&ranks[0]);
 }
 
-/* The first has died, and comes again. */
+/* The first process has died, and a new one comes. */
 static void places_become_free(void **state)
 {
 	struct rank ranks[3];
@@ -603,8 +609,8 @@ static void places_become_free(void **state)
 }
 
 /*
- * It has been let in, and did not hear of it, for the network was out; nor has the other end heard
- * yet that it has given that connection up. It is put off until then.
+ * It was admitted, but did not learn of it, because the network failed. The other end has not
+ * noticed yet that it gave up that connection. It is put off until then.
  */
 static void a_process_that_lost_its_answer(void **state)
 {
@@ -631,7 +637,7 @@ static void a_process_that_lost_its_answer(void **state)
 	meet_later(ranks);
 }
 
-/* Whose time is up hears for whom it has waited, and takes no place. */
+/* A rank that has waited long enough learns for which ranks it has waited, and takes no place. */
 static void who_waits_no_longer_is_told_why(void **state)
 {
 	struct rank ranks[3];
@@ -673,12 +679,12 @@ static void options_differ(void **state)
 	close_all(ranks, 2);
 }
 
-/* Of one that is sent away: enough for an answer on a busy machine. */
+/* For a caller that is sent away: enough for an answer on a busy machine. */
 enum { PATIENCE_MS = 1500 };
 
 /*
- * A rank of another job, at the port of this one, while this job's rank 1 is late: it is sent away,
- * and changes nothing.
+ * A rank of another job calls the port of this job, while this job's rank 1 is late. It is sent
+ * away, and changes nothing.
  */
 static void send_away(const char *cookie, int rank, int count, enum ina_status status,
                       const char *words)
@@ -696,7 +702,7 @@ static void send_away(const char *cookie, int rank, int count, enum ina_status s
 	foreigner.timeout_ms = PATIENCE_MS;
 	start_one(&ranks[0]);
 	start_one(&ranks[2]);
-	usleep(200000); /* rank 2 is there, rank 1 is not */
+	usleep(200000); /* rank 2 has come, rank 1 has not */
 	start_one(&foreigner);
 	finish(&foreigner, 1);
 	start_one(&ranks[1]);
@@ -716,7 +722,7 @@ static void another_jobs_ranks(void **state)
 	send_away("other", 1, 3, INA_ERR_TIMEOUT, "another job's");
 }
 
-/* Nothing says which job it is: what disagrees is not of this one. */
+/* Nothing names the job: a caller that disagrees does not belong to this one. */
 static void a_job_without_a_name(void **state)
 {
 	(void)state;
@@ -782,8 +788,8 @@ static void two_jobs_at_one_port(void **state)
 }
 
 /*
- * The cookie says where; and where that is taken, the next port is it. The cookies are this
- * process's own: the same test may run elsewhere on this machine.
+ * The cookie determines the port; if that is taken, the job uses the next one. The cookies belong
+ * to this process alone, because the same test may run elsewhere on this machine.
  */
 static void two_jobs_without_a_port(void **state)
 {
@@ -873,7 +879,7 @@ static void agreements(void **state)
 		assert_string_equal(voters[r].failure.text,
 		                    "rank 2 has path MTU 1024, rank 0 has 4096");
 	}
-	/* One that has failed ends it for all. */
+	/* One rank that has failed ends it for all. */
 	voters[2].vote.value = 4096;
 	ina_fail(&voters[1].failed, INA_ERR_MEMORY, "no room");
 	vote(ranks, voters, 3);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Very many ranks on the loopback, from the first call of rank 0 to the end of one of them: how
- * many connections each has, and that all others name who is gone. They are threads of a few
- * processes, for one process may not have as many descriptors as all of them.
+ * A great many ranks on the loopback device, from the first call of rank 0 to the end of one of
+ * them. The test checks how many connections each has, and that all others name the rank that has
+ * ended. The ranks are threads of a few processes, because one process may not have enough
+ * descriptors for all of them.
  *
  *	test_hostlib_meeting [RANKS]
  */
@@ -32,7 +33,7 @@
 
 #define VICTIM 77
 
-/* By which all have to name it: 5 s, where they do not share two processors. */
+/* The limit for all ranks to name it: 5 s, unless they share two processors. */
 #define NAMED_MS 30000
 
 struct rank {
@@ -46,15 +47,15 @@ struct rank {
 	enum ina_status status;
 	enum ina_fault_outcome outcome;
 	int connections;
-	int64_t heard_ms; /* that one is gone */
-	bool waits;       /* in a call; else it is outside of the library */
+	int64_t heard_ms; /* when it learned that one rank has ended */
+	bool waits;       /* in a call; otherwise it is outside the library */
 };
 
 #define PROCESSES 4
 
-/* The processes' in common. */
+/* Shared by the processes. */
 struct shared {
-	pthread_barrier_t begin; /* a part, of all processes */
+	pthread_barrier_t begin; /* the start of a part, for all processes */
 	pthread_barrier_t end;
 	pthread_barrier_t together; /* all ranks */
 	int64_t start_ms;
@@ -96,7 +97,7 @@ static int log2_of_count(void)
 	return k;
 }
 
-/* What the ranks are to do next, as it is done by all processes, each with its own ranks. */
+/* Starts the next part of the ranks' work in all processes, each for its own ranks. */
 static void run_all(void)
 {
 	pthread_barrier_wait(&shared->begin);
@@ -144,7 +145,8 @@ static void all_agree(void **state)
 	printf("an agreement: %lld ms\n", (long long)(ina_now_ms() - since_ms));
 }
 
-/* An all-reduce that some rank, or the aggregator, spoils: what each rank does from then on. */
+/* An all-reduce that some rank or the aggregator makes fail: the actions of each rank from then
+ * on. */
 static void take_part(struct rank *rank, enum ina_status seen)
 {
 	struct ina_fault_agreement *agreement = &rank->agreement;
@@ -186,7 +188,7 @@ static void all_have_one_plan(void **state)
 	}
 }
 
-/* In a call that another rank's end spoils. */
+/* A rank in a call that fails because another rank ends. */
 static void *lose_rank(void *argument)
 {
 	struct rank *rank = argument;
@@ -216,7 +218,7 @@ static void all_name_who_is_gone(void **state)
 	int waiting = 0;
 
 	(void)state;
-	/* One of four computes, rank 0 and half of the victim's neighbours among them. */
+	/* One rank in four computes, including rank 0 and half of the victim's neighbours. */
 	for (int r = 0; r < count; r++)
 		ranks[r].waits = r % 4 != 0;
 	neighbour_count = ina_neighbours(VICTIM, count, neighbours);
@@ -236,7 +238,7 @@ static void all_name_who_is_gone(void **state)
 	printf("rank %d is named by all %d that wait, after %lld ms\n", VICTIM, waiting,
 	       (long long)last_ms);
 	assert_true(last_ms < NAMED_MS);
-	/* The others hear of it in their next call. */
+	/* The others learn of it in their next call. */
 	run_all();
 	for (int r = 0; r < count; r++) {
 		if (r != VICTIM && !ranks[r].waits)
@@ -260,7 +262,7 @@ static bool is_late(int rank)
 	return rank % 64 == 32;
 }
 
-/* In an all-reduce that some ranks do not come to. */
+/* An all-reduce to which some ranks do not come. */
 static void *wait_in_vain(void *argument)
 {
 	struct rank *rank = argument;
@@ -270,7 +272,7 @@ static void *wait_in_vain(void *argument)
 	return NULL;
 }
 
-/* Each of them is between 31 other ranks and rank 0 in the tree. */
+/* In the tree, each of them is between rank 0 and 31 other ranks. */
 static void the_late_are_named_and_no_others(void **state)
 {
 	(void)state;
@@ -285,7 +287,7 @@ static void the_late_are_named_and_no_others(void **state)
 	}
 }
 
-/* What the ranks do, as the tests go on. */
+/* The parts of the ranks' work, in the order of the tests. */
 typedef void *(*part_fn)(void *);
 
 static const part_fn A_LIFE[] = {
@@ -351,7 +353,8 @@ static int open_all(void **state)
 	options.ranks = count;
 	options.root = shared->root;
 	options.open_timeout_ms = 60000;
-	/* Who is gone here has closed its connections: no host is silent, but one kernel is busy.
+	/* The rank that has ended here has closed its connections. No host is silent, but one
+	 * kernel is busy.
 	 */
 	options.peer_timeout_ms = 600000;
 	for (int r = 0; r < count; r++) {
@@ -394,7 +397,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest life[] = {
 	        cmocka_unit_test(each_has_few_connections), cmocka_unit_test(all_agree),
 	        cmocka_unit_test(all_have_one_plan),
-	        cmocka_unit_test(all_name_who_is_gone), /* the last: one is gone then */
+	        cmocka_unit_test(all_name_who_is_gone), /* last, because one rank has ended then */
 	};
 	const struct CMUnitTest vain[] = {
 	        cmocka_unit_test(the_late_are_named_and_no_others),
@@ -404,7 +407,7 @@ int main(int argc, char **argv)
 
 	if (argc > 1)
 		count = atoi(argv[1]);
-	/* A process has a fourth of all ranks' descriptors. */
+	/* Each process has a quarter of all ranks' descriptors. */
 	getrlimit(RLIMIT_NOFILE, &limit);
 	limit.rlim_cur = limit.rlim_max;
 	setrlimit(RLIMIT_NOFILE, &limit);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Connections between all ranks on the loopback: who is missing, who is gone, who has left. */
+/* Connections between all ranks on the loopback device: ranks that are missing, have died, or have
+ * left. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -47,7 +48,8 @@ static void *run_rank(void *argument)
 	return NULL;
 }
 
-/* As after the bootstrap: each has a connection to rank 0, and knows where the others listen. */
+/* As after the bootstrap: each rank has a connection to rank 0, and knows where the others
+ * listen. */
 static int meet(void **state)
 {
 	struct ina_roster roster = {.job_id = JOB_ID};
@@ -109,7 +111,7 @@ static void connect_all(void)
 	}
 }
 
-/* What a rank makes of what has come so far. */
+/* The conclusion of a rank from the frames that have come. */
 static void finds(int rank, enum ina_status status, const char *text)
 {
 	struct ina_failure failure = {INA_OK, ""};
@@ -135,7 +137,7 @@ static void everybody_sees_who_is_gone(void **state)
 	finds(1, INA_ERR_PEER, "ranks 2 and 4 are gone");
 }
 
-/* Rank 2 is gone; rank 1 says so and ends: that is not the death of rank 1. */
+/* Rank 2 has died; rank 1 says so and ends. That does not count as the death of rank 1. */
 static void a_farewell_gives_the_reason(void **state)
 {
 	struct ina_failure failure;
@@ -151,7 +153,7 @@ static void a_farewell_gives_the_reason(void **state)
 	assert_true(ina_ranks_have(&ranks[3].control.left, 1));
 }
 
-/* Nobody closes before all have agreed to: no more is to come of it. */
+/* No rank closes before all have agreed to, so no frame is expected after that. */
 static void a_rank_that_has_closed_is_not_lost(void **state)
 {
 	struct ina_failure none = {INA_OK, ""};
@@ -165,7 +167,7 @@ static void a_rank_that_has_closed_is_not_lost(void **state)
 	assert_true(ina_control_is_absent(&ranks[3].control, 1));
 }
 
-/* What only rank 0 has to say is not heard from others. */
+/* Answers that only rank 0 may give are ignored if they come from other ranks. */
 static void no_diagnosis_but_of_rank_0(void **state)
 {
 	struct ina_control_frame frame;
@@ -190,8 +192,8 @@ static void who_does_not_come_is_named(void **state)
 	assert_int_equal(ranks[1].status, INA_ERR_TIMEOUT);
 	assert_non_null(
 	        strstr(ranks[1].failure.text, "rank 3 did not connect in time to TCP port"));
-	assert_int_equal(ranks[4].status,
-	                 INA_ERR_TIMEOUT); /* rank 3's kernel alone is not enough */
+	assert_int_equal(ranks[4].status, INA_ERR_TIMEOUT); /* the report about rank 3's kernel
+	                                                     * alone does not suffice */
 	assert_non_null(strstr(ranks[4].failure.text, "rank 3 could not be reached at "));
 }
 
@@ -218,7 +220,7 @@ static int connect_silently(uint16_t port)
 	return fd;
 }
 
-/* Its host was rebooting, its link was down, a table in a firewall was full: it comes back. */
+/* Its host was rebooting, its link was down, or a firewall's table was full: it comes back. */
 static void who_cannot_be_reached_at_once_is_called_again(void **state)
 {
 	struct sockaddr_in at = {.sin_family = AF_INET,
@@ -242,7 +244,7 @@ static void who_cannot_be_reached_at_once_is_called_again(void **state)
 	}
 }
 
-/* Rank 4 waits at rank 3's socket, and then as many others as there are places. */
+/* Rank 4 waits at rank 3's socket, and then as many other callers come as there are places. */
 static void who_is_crowded_out_comes_back(void **state)
 {
 	int fds[INA_ACCEPTOR_PLACES];
@@ -263,8 +265,7 @@ static void who_is_crowded_out_comes_back(void **state)
 		close(fds[i]);
 }
 
-/* Says a GREETING as the job's ranks do. Returns the socket, at whose other end nobody looks yet.
- */
+/* Sends a GREETING as the job's ranks do. Returns the socket, whose other end is not read yet. */
 static struct ina_caller *greet(uint32_t rank, uint64_t job_id)
 {
 	struct ina_control_frame frame = ina_control_frame(&ranks[3].control, INA_CONTROL_GREETING);
@@ -293,7 +294,8 @@ static void *call_on(void *argument)
 	return NULL;
 }
 
-/* Who knows the port but not the communicator, is another rank's namesake, or says nothing. */
+/* A caller that knows the port but not the communicator, one that claims another rank's number, and
+ * one that sends nothing. */
 static void unknown_peers_are_turned_away(void **state)
 {
 	struct ina_caller *callers[] = {greet(3, JOB_ID + 1), greet(1, JOB_ID),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How steps are shared out: by hand, and that nothing is left out or given twice. */
+/* How the channels share the steps: worked out by hand; and no element is left out or given
+ * twice. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -28,7 +29,7 @@ static void by_hand(void **state)
 	        /* A unit each, the last one short. */
 	        {{1, 1, 1}, 0, 2500, {{0, 1000}, {1000, 1000}, {2000, 500}}},
 	        {{1, 1, 1}, 3, 2500, {{0, 1000}, {1000, 1000}, {2000, 500}}},
-	        /* What has no weight gets nothing; one to three. */
+	        /* A channel without weight gets nothing; one to three. */
 	        {{1, 0, 1}, 3, 4000, {{0, 2000}, {2000, 0}, {2000, 2000}}},
 	        {{0, 0, 5}, 0, 4000, {{0, 0}, {0, 0}, {0, 4000}}},
 	        {{1, 3, 0}, 0, 8000, {{0, 2000}, {2000, 6000}, {8000, 0}}},
@@ -47,8 +48,8 @@ static void by_hand(void **state)
 	}
 }
 
-/* Pieces follow each other, from 0 to the end, in whole units. The first channel begins, or, where
- * the last unit is short, each in its turn. */
+/* Pieces follow each other, from 0 to the end, in whole units. The first channel begins; if the
+ * last unit is short, the channels begin in turn. */
 static void nothing_is_lost(void **state)
 {
 	uint64_t seed = 7;
@@ -79,7 +80,8 @@ static void nothing_is_lost(void **state)
 	}
 }
 
-/* Calls of one step and five units, the last one almost empty: equal parts all the same. */
+/* Calls of one step and five units, of which the last one is almost empty: the parts are still
+ * equal. */
 static void short_ends_go_round(void **state)
 {
 	static const uint32_t equal[3] = {1, 1, 1};
@@ -101,7 +103,7 @@ static void short_ends_go_round(void **state)
 	}
 }
 
-/* Steps of a few units: over many of them each channel has its part. */
+/* Steps of a few units: over many of them each channel has its share. */
 static void parts_are_right_over_steps(void **state)
 {
 	uint64_t seed = 8;
@@ -144,7 +146,7 @@ static void weights(void **state)
 	        {{0, {1024, 1024, 1024}, 512, 0}, 1, {1, 9, 9}},
 	        {{1, {1024, 1024, 1024}, 512, 0}, 1, {1, 9, 9}},
 	        {{0, {1024, 64, 500}, 512, 0}, 3, {1024, 64, 500}},
-	        /* What is lost has no say; all lost, all alike. */
+	        /* A lost channel does not count. If all are lost, all are equal. */
 	        {{1, {1024, 100, 50}, 512, 0}, 3, {0, 100, 50}},
 	        {{2, {1024, 100, 1024}, 512, 0}, 3, {1, 0, 1}},
 	        {{7, {1024, 100, 50}, 512, 0}, 3, {1, 1, 1}},
@@ -168,7 +170,8 @@ static void idle(void **state)
 	assert_int_equal(ina_shares_idle(0, 0), INT32_MAX);
 }
 
-/* Who has nothing to do for half of the time gets a quarter more, as long as it is the same one. */
+/* A channel that is idle for half of the time gets a quarter more, as long as it is the same
+ * channel. */
 static void parts(void **state)
 {
 	static const struct {
@@ -178,17 +181,18 @@ static void parts(void **state)
 	} cases[] = {
 	        {{0, {1024, 1024, 1024}, 512, 0}, {512, 0, 0}, {1024, 819, 819}},
 	        {{0, {1024, 1024, 1024}, 512, 0}, {1024, 0, 512}, {1024, 682, 853}},
-	        /* Only how much more idle it is than others counts; and not so little, or nothing.
+	        /* Only the difference from the other channels' idle time counts, and a small
+	         * difference counts as zero.
 	         */
 	        {{0, {1024, 1024, 1024}, 512, 0}, {1024, 512, 512}, {1024, 819, 819}},
 	        {{0, {1024, 512, 1024}, 512, 0}, {64, 0, 50}, {1024, 512, 1024}},
 	        {{0, {1024, 512, 1024}, 512, 0}, {INT32_MAX, 0, 50}, {1024, 512, 1024}},
-	        /* It was another one. */
+	        /* It was a different channel. */
 	        {{0, {1024, 1024, 1024}, 512, 2}, {512, 0, 0}, {1024, 910, 910}},
-	        /* Who has a small part keeps something; and gets it back. */
+	        /* A channel with a small part keeps some of it, and can get the rest back. */
 	        {{0, {1024, 70, 1024}, 512, 0}, {1024, 0, 1024}, {1024, 64, 1024}},
 	        {{0, {1024, 64, 1024}, 512, 1}, {0, 1024, 0}, {1024, 96, 1024}},
-	        /* What is lost has no say, and nothing is done to it. */
+	        /* A lost channel does not count, and its weight stays unchanged. */
 	        {{1, {77, 1024, 1024}, 512, 1}, {5, 512, 0}, {77, 1024, 819}},
 	        {{7, {77, 1024, 1024}, 512, 0}, {5, 512, 0}, {77, 1024, 1024}},
 	};
@@ -202,7 +206,7 @@ static void parts(void **state)
 	}
 }
 
-/* Two channels, one of them k times as fast: soon each is done when the other is. */
+/* Two channels, one of them k times as fast: soon both finish at the same time. */
 static void parts_settle(void **state)
 {
 	(void)state;
@@ -220,7 +224,7 @@ static void parts_settle(void **state)
 	}
 }
 
-/* Changes show two tallies later: parts come to rest all the same. */
+/* A change takes effect two tallies later: the parts still settle. */
 static void parts_do_not_swing(void **state)
 {
 	struct ina_shares_known known;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A rank that gets no memory while it opens a communicator: the others, which are threads of this
- * process, learn it within seconds. Linked with --wrap=malloc and --wrap=calloc.
+ * A rank that gets no memory while it opens a communicator: the other ranks, which are threads of
+ * this process, learn of it within seconds. Linked with --wrap=malloc and --wrap=calloc.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,7 +23,7 @@
 
 #define RANKS 3
 
-/* The others wait so long for a rank that says nothing. */
+/* The others wait this long for a rank that sends nothing. */
 #define OPEN_MS 30000
 #define SOON_MS 3000
 
@@ -51,7 +51,7 @@ static struct rank {
 	struct ina_roster roster;
 	struct ina_failure failure;
 	bool is_poor;  /* it gets no memory */
-	bool is_shell; /* not even for a communicator */
+	bool is_shell; /* not even for the communicator itself */
 	int64_t took_ms;
 } ranks[RANKS];
 

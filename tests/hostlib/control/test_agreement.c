@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What ranks agree on. */
+/* The agreements of ranks. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 
 #define RANKS 3
 
-/* What a rank other than 0 votes in the agreement that comes next. */
+/* The vote of a rank other than 0 in the next agreement. */
 struct voter {
 	bool has_voted;
 	uint32_t value;
@@ -68,13 +68,13 @@ static void gone_while_connecting(void **state)
 	agreed(&control, voters, 1024, &none, INA_OK, "");
 	agreed(&control, voters, 4096, &none, INA_ERR_MISMATCH,
 	       "rank 1 has path MTU 1024, rank 0 has 4096");
-	/* Rank 0 has none to compare: that it failed is why. */
+	/* Rank 0 has no value to compare: its own failure is the reason. */
 	agreed(&control, voters, 0, &failed, INA_ERR_DEVICE, "rank 0: connecting failed");
-	/* Rank 1 has given up because another one has. */
+	/* Rank 1 has given up because another rank has. */
 	voters[1].status = INA_ERR_PEER;
 	voters[2].status = INA_ERR_MEMORY;
 	agreed(&control, voters, 1024, &none, INA_ERR_MEMORY, "rank 2: ");
-	/* And why the others failed is that rank 2 is gone. */
+	/* The others failed because rank 2 has died. */
 	voters[1].status = INA_ERR_DEVICE;
 	voters[2].status = INA_OK;
 	agreed(&control, voters, 0, &failed, INA_ERR_DEVICE, "rank 1: ");
@@ -105,8 +105,8 @@ static enum ina_agreement poll_once(struct ina_control *control, const struct in
 }
 
 /*
- * Rank 0 ends an agreement, and fails the next one by itself, before rank 1 looks at either: each
- * of them has its own end at rank 1 too.
+ * Rank 0 ends one agreement and fails the next, before rank 1 looks at either. Each of them also
+ * ends separately at rank 1.
  */
 static void two_decisions_at_once(void **state)
 {
@@ -131,7 +131,7 @@ static void two_decisions_at_once(void **state)
 	ina_agree_begin(&two[1], &good);
 	assert_int_equal(poll_once(&two[1], &good, &minimum), INA_NOT_AGREED);
 
-	/* And the next one is another again. */
+	/* And the next one is separate again. */
 	assert_false(ina_agree_has_failed(&two[1]));
 	ina_agree_begin(&two[0], &good);
 	assert_int_equal(poll_once(&two[0], &good, &minimum), INA_PENDING);
@@ -152,7 +152,7 @@ static struct ina_call allreduce(uint64_t number)
 	                         .op = INA_SUM};
 }
 
-/* A child of rank 0 in all-reduce `number`; `all`: and its subtree. */
+/* A child of rank 0 in all-reduce `number`; `all`: and its whole subtree. */
 static void stalled_in(struct ina_control *control, int child, uint64_t number, bool all)
 {
 	for (int i = 0; i < control->count; i++) {
@@ -162,21 +162,22 @@ static void stalled_in(struct ina_control *control, int child, uint64_t number, 
 	}
 }
 
-/* Whichever all-reduce each is in: to the sums of the earliest one all have contributed. */
+/* Whichever all-reduce each rank is in, all have contributed to the sums of the earliest one. */
 static void all_are_stalled(void **state)
 {
 	struct ina_control control;
 
 	(void)state;
-	ina_control_init(&control, 0, 6); /* 1, 2, 4: 5 is 4's */
+	ina_control_init(&control, 0, 6); /* 1, 2, 4: 5 is a child of 4 */
 	stalled_in(&control, 1, 5, true);
 	stalled_in(&control, 2, 5, true);
-	assert_false(ina_all_stalled(&control)); /* one has not said so */
+	assert_false(ina_all_stalled(&control)); /* one rank has not reported it */
 	stalled_in(&control, 4, 4, true);
 	assert_true(ina_all_stalled(&control));
 	stalled_in(&control, 4, 7, true);
 	assert_true(ina_all_stalled(&control));
-	stalled_in(&control, 4, 7, false); /* rank 5 went on, and may be away */
+	stalled_in(&control, 4, 7, false); /* rank 5 has continued, and may be outside the
+	                                    * library */
 	assert_false(ina_all_stalled(&control));
 	ina_control_close(&control);
 }

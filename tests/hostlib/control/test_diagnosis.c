@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the reports of all ranks amount to. */
+/* The conclusion from the reports of all ranks. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -45,7 +45,7 @@ static struct ina_faults all_reports(void)
 {
 	struct ina_faults all = {.round = 0};
 
-	/* In another order than theirs, and one of them twice. */
+	/* In an order that is not theirs, and one of them twice. */
 	for (int i = 0; i < 2 * RANKS - 1; i++) {
 		int r = (2 * RANKS - 1 - i) % RANKS;
 		struct ina_faults one = ina_faults_of(0, r, &faults[r]);
@@ -84,7 +84,7 @@ static void aggregator_lost(void **state)
 	(void)state;
 	judged(INA_ERR_AGGREGATOR,
 	       "rank 1 in all-reduce 5: the aggregator dropped out in message 17");
-	/* Another rank saw it earlier. */
+	/* Another rank saw an earlier failure. */
 	faults[2].status = INA_ERR_AGGREGATOR;
 	faults[2].message = 16;
 	strcpy(faults[2].text, "the aggregator dropped out in message 16");
@@ -126,19 +126,19 @@ static void kinds_and_roots_differ(void **state)
 	judged(INA_ERR_AGGREGATOR, "rank 1 in broadcast 5: ");
 }
 
-/* A rank that finished the call and is in the next is no mismatch. */
+/* A rank that finished the call and is in the next one is no mismatch, */
 static void one_is_ahead(void **state)
 {
 	(void)state;
 	faults[0].previous = faults[0].current;
 	faults[0].current = allreduce(6, 77, INA_INT32);
 	judged(INA_ERR_AGGREGATOR, "all-reduce 5");
-	/* Unless it finished another one under that number. */
+	/* unless it finished a different call under that number. */
 	faults[0].previous.count = 999;
 	judged(INA_ERR_MISMATCH, "999");
 }
 
-/* Small all-reduces share a window: a rank may have finished many that another has yet to. */
+/* Small all-reduces share a window: a rank may have finished many that another one has not. */
 static void one_is_far_ahead(void **state)
 {
 	(void)state;
@@ -147,7 +147,7 @@ static void one_is_far_ahead(void **state)
 	judged(INA_ERR_AGGREGATOR, "all-reduce 5");
 	faults[0].current = (struct ina_call){.kind = INA_CALL_CLOSE, .number = 11};
 	judged(INA_ERR_AGGREGATOR, "all-reduce 5");
-	/* The others are compared all the same. */
+	/* The other ranks are still compared. */
 	faults[2].current.count = 999;
 	judged(INA_ERR_MISMATCH, "rank 2 called all-reduce 5 with 999 float32, rank 1 with 1000");
 }
@@ -158,13 +158,13 @@ static void one_closes(void **state)
 	faults[2].previous = allreduce(4, 10, INA_INT32);
 	faults[2].current = (struct ina_call){.kind = INA_CALL_CLOSE, .number = 4};
 	judged(INA_ERR_MISMATCH, "rank 2 called ina_close after 4 calls, rank 0 all-reduce 5");
-	/* Closing after the call that fails elsewhere is no mismatch. */
+	/* A rank that closes after the call that fails elsewhere is no mismatch. */
 	faults[2].previous = allreduce(5, 1000, INA_FLOAT32);
 	faults[2].current.number = 5;
 	judged(INA_ERR_AGGREGATOR, "all-reduce 5");
 }
 
-/* A rank that is late while others have come to different calls is not among those who differ. */
+/* If a rank is late while others are in different calls, it is not among those that differ. */
 static void one_is_late(void **state)
 {
 	(void)state;
@@ -177,12 +177,12 @@ static void one_is_late(void **state)
 	judged(INA_ERR_MISMATCH, "rank 1 called ina_close after 5 calls, rank 0 all-reduce 6");
 	faults[1].current = allreduce(6, 78, INA_INT32);
 	judged(INA_ERR_MISMATCH, "rank 1 called all-reduce 6 with 78 int32, rank 0 with 77 int32");
-	/* No difference is made up. */
+	/* If the calls are equal, none is reported as different. */
 	faults[1].current = faults[0].current;
 	judged(INA_ERR_PEER, "no rank has seen");
 }
 
-/* It is in no call, and has finished `count` of them. */
+/* The rank is in no call, and has finished `count` of them. */
 static void is_outside(int rank, uint64_t count)
 {
 	faults[rank].current = (struct ina_call){.number = count};
@@ -191,7 +191,7 @@ static void is_outside(int rank, uint64_t count)
 		faults[rank].previous = allreduce(count, 10, INA_INT32);
 }
 
-/* Whether it has called nothing yet or something else before: it may still call the same. */
+/* The rank has made no call yet, or a different one before: it may still make the same call. */
 static void one_has_yet_to_call(void **state)
 {
 	(void)state;
@@ -200,7 +200,7 @@ static void one_has_yet_to_call(void **state)
 	is_outside(0, 4);
 	judged(INA_ERR_MEMORY, "rank 1 in all-reduce 5: cannot register 36 bytes");
 	assert_false(differ());
-	/* In their first call, which the rank has yet to make. */
+	/* The others are in their first call, which the rank has not made yet. */
 	for (int r = 0; r < RANKS; r++) {
 		faults[r].current = allreduce(1, 1000, INA_FLOAT32);
 		faults[r].previous = (struct ina_call){.number = 0};
@@ -210,13 +210,13 @@ static void one_has_yet_to_call(void **state)
 	assert_false(differ());
 	is_outside(2, 0);
 	judged(INA_ERR_MEMORY, "rank 1 in all-reduce 1: cannot register 36 bytes");
-	/* Those that have called are compared all the same. */
+	/* The ranks that have made the call are still compared. */
 	faults[2].current = allreduce(1, 999, INA_FLOAT32);
 	judged(INA_ERR_MISMATCH, "rank 2 called all-reduce 1 with 999 float32, rank 1 with 1000");
 	assert_true(differ());
 }
 
-/* It has finished the call that the others are in. */
+/* The rank has finished the call that the others are in. */
 static void one_is_between_calls(void **state)
 {
 	(void)state;
@@ -227,7 +227,7 @@ static void one_is_between_calls(void **state)
 	judged(INA_ERR_MISMATCH, "999");
 }
 
-/* The number is that of the call in which it was, not of the earliest that is unfinished. */
+/* The number is that of the call with the fault, not of the earliest unfinished call. */
 static void the_fault_is_of_a_later_call(void **state)
 {
 	(void)state;
@@ -251,7 +251,7 @@ static void one_is_gone(void **state)
 	has_fault[1] = 0;
 	gone[1] = 1;
 	judged(INA_ERR_PEER, "ranks 1 and 2 are gone");
-	/* One that reported before it went has said why. */
+	/* A rank that reported before it ended has given its reason. */
 	has_fault[1] = has_fault[2] = 1;
 	judged(INA_ERR_AGGREGATOR, "all-reduce 5");
 }

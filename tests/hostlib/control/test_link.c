@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A connection of the control channel: what it takes for a frame, and whom it is connected to. */
+/* A connection of the control channel: which bytes count as a frame, and which process it is
+ * connected to. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +19,7 @@
 #include "common/deadline.h"
 #include "hostlib/control/link.h"
 
-/* What a link makes of a frame. */
+/* The result of a link for a frame. */
 static enum ina_link_result make(struct ina_control_frame *frame)
 {
 	struct ina_link to = {.fd = -1};
@@ -61,7 +62,7 @@ static void set_status(struct ina_control_frame *frame, uint32_t status)
 	}
 }
 
-/* docs/protocol.md knows no status, and no kind of call, but those of ina.h and link.h. */
+/* The format knows no status and no kind of call other than those of ina.h and link.h. */
 static void only_known_numbers(void **state)
 {
 	static const uint32_t with_status[] = {INA_CONTROL_WELCOME,  INA_CONTROL_VOTES,
@@ -111,7 +112,8 @@ static void only_known_numbers(void **state)
 
 #define SHORT_BYTES 64
 
-/* Many ranks say little at once: what a frame leaves empty is not sent, and is zeros again there.
+/* Many ranks have little to say at the same time: the sender leaves out empty fields, and the
+ * receiver fills them with zeros.
  */
 static void a_frame_is_as_long_as_it_needs(void **state)
 {
@@ -139,7 +141,7 @@ static void a_frame_is_as_long_as_it_needs(void **state)
 	}
 	got = recv(far[1], bytes, sizeof(bytes), 0);
 	assert_true(got > 0 && (size_t)got < 2 * SHORT_BYTES + sizeof(sent[1]));
-	/* They come byte by byte. */
+	/* The bytes come one by one. */
 	from.fd = near[1];
 	memset(&from.in, 0xFF, sizeof(from.in));
 	for (ssize_t i = 0; i < got; i++) {
@@ -159,8 +161,8 @@ static void a_frame_is_as_long_as_it_needs(void **state)
 }
 
 /*
- * A port that the kernel may choose for a caller, and where nobody listens: sooner or later a
- * caller is at that port itself, and TCP connects it to itself.
+ * A port that the kernel may choose for a caller, and at which no process listens: sooner or later
+ * a caller has that port itself, and TCP connects it to itself.
  */
 static void not_to_itself(void **state)
 {
@@ -183,7 +185,7 @@ static void not_to_itself(void **state)
 
 /*
  * Linux ends an idle connection at the first probe for which TCP_USER_TIMEOUT has passed since the
- * latest answer, which may be as old as the pause between two probes (tcp(7)).
+ * latest answer. That answer may be as old as the pause between two probes (tcp(7)).
  */
 static void a_silent_host_has_its_time(void **state)
 {
@@ -229,7 +231,7 @@ static int connect_to_here(int *far)
 	return near;
 }
 
-/* The kernel of a host that is there answers, whatever its process does; one that is not asked is
+/* The kernel of a live host answers, whatever its process does. If it is not asked, it is
  * silent. */
 static void who_answers_is_not_silent(void **state)
 {
@@ -259,7 +261,7 @@ static void nothing(int number)
 	(void)number;
 }
 
-/* Where nobody reads, a frame waits until its deadline, however many signals come meanwhile. */
+/* If the other end does not read, a frame waits until its deadline, however many signals come. */
 static void signals_do_not_end_a_send(void **state)
 {
 	const struct itimerval often = {.it_value = {.tv_usec = 20000},
@@ -282,7 +284,7 @@ static void signals_do_not_end_a_send(void **state)
 	assert_int_equal(setitimer(ITIMER_REAL, &often, NULL), 0);
 	since_ms = ina_now_ms();
 	assert_int_equal(ina_link_send(&link, &frame, since_ms + 500), -1);
-	/* The clock's tick is of 4 to 10 ms. */
+	/* The clock's tick is 4 to 10 ms. */
 	assert_true(ina_now_ms() - since_ms >= 480);
 	assert_int_equal(setitimer(ITIMER_REAL, &never, NULL), 0);
 	assert_int_equal(sigaction(SIGALRM, &before, NULL), 0);

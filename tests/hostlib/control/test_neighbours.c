@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who is connected with whom: few, and yet all hear of everything, whoever else is gone. */
+/* Which ranks are connected: few, but all learn of everything, whichever other ranks have ended. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -33,7 +33,7 @@ static bool is_listed(int a, int b)
 	return false;
 }
 
-/* The least k with 2^k >= ranks. */
+/* The smallest k with 2^k >= ranks. */
 static int log2_of(int ranks)
 {
 	int k = 0;
@@ -78,7 +78,8 @@ static void few_are_all_neighbours(void **state)
 	}
 }
 
-/* Ranks that hear of it, and after how many steps, if `gone` hand nothing on. */
+/* The number of ranks that learn of it, and the number of steps, if the ranks in `gone` pass
+ * nothing on. */
 static int flood(int from, const bool *gone, int *steps)
 {
 	static int heard[INA_MAX_RANKS];
@@ -130,7 +131,8 @@ static uint32_t draw(uint32_t *state, uint32_t below)
 	return (uint32_t)((uint64_t)*state * below >> 32);
 }
 
-/* Fewer than a rank has neighbours, wherever they are; and whole machines and racks of many more.
+/* Fewer ranks than each rank has neighbours, wherever they are; and whole machines and racks with
+ * many more.
  */
 static void who_is_left_hears_all_the_same(void **state)
 {
@@ -144,7 +146,7 @@ static void who_is_left_hears_all_the_same(void **state)
 		int victim = (int)draw(&seed, 1024);
 		int left = 1024;
 
-		/* Most of them round one rank, whom they may cut off. */
+		/* Most of them are around one rank, which they may cut off. */
 		for (int k = 0; k < 26; k++) {
 			int r = draw(&seed, 4) ? lists[victim][draw(&seed, 27)]
 			                       : (int)draw(&seed, 1024);
@@ -165,7 +167,7 @@ static void who_is_left_hears_all_the_same(void **state)
 	}
 }
 
-/* The tree's connections are there, its subtrees are ranges, and it is no deeper than log2 n. */
+/* The tree's connections exist, its subtrees are ranges, and it is no deeper than log2 n. */
 static void the_tree(void **state)
 {
 	(void)state;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What many ranks say comes out the same, in whatever order and how often it is put together. */
+/* The reports of many ranks give the same result, in whatever order and however often they are
+ * combined. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -61,7 +62,7 @@ static struct ina_votes draw_votes(int rank)
 	return votes;
 }
 
-/* Two orders, and one of them in pieces, which overlap. */
+/* Two orders, one of them in pieces that overlap. */
 static void faults_in_any_order(void **state)
 {
 	static struct ina_faults said[RANKS];
@@ -113,7 +114,7 @@ static void votes_in_any_order(void **state)
 	}
 }
 
-/* By what each rank says; here it is looked for among all. */
+/* Computed from the report of each rank; here by a search through all of them. */
 static void what_counts_most(void **state)
 {
 	static struct ina_faults said[RANKS];
@@ -140,7 +141,7 @@ static void what_counts_most(void **state)
 	assert_int_equal(all.most_sums, most);
 	assert_int_equal(said[all.owner].most_sums, most);
 	assert_int_equal(all.calls.called[0].current.number, earliest);
-	/* Of equal ones the earlier message. */
+	/* Among equal ones, the earlier message. */
 	said[77].status = INA_ERR_AGGREGATOR;
 	all = (struct ina_faults){0};
 	for (int r = 0; r < RANKS; r++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Block floating point against arithmetic in double, which has room for all of it. */
+/* Block floating point against arithmetic in double, which is exact here. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -63,7 +63,7 @@ static int log2_up(int ranks)
 	return bits;
 }
 
-/* Each integer is the number in units, rounded to nearest, ties to even: nearbyint() says so. */
+/* Each integer is the number in units, rounded to nearest, ties to even, by nearbyint(). */
 static void quantizes(void **state)
 {
 	(void)state;
@@ -100,7 +100,7 @@ static void quantizes(void **state)
 	}
 }
 
-/* A sum of ranks is no farther off than docs/protocol.md says. */
+/* A sum of ranks keeps the bound of docs/protocol.md. */
 static void keeps_the_bound(void **state)
 {
 	(void)state;
@@ -147,7 +147,7 @@ static void keeps_the_bound(void **state)
 #if defined(__SSE2__)
 static void the_callers_rounding_is_put_aside(void **state)
 {
-	/* Of exponent -126, on one rank: the unit is 2^-156, and the smallest float 2^7 of them. */
+	/* Exponent -126, one rank: the unit is 2^-156, and the smallest float is 2^7 units. */
 	const float elements[] = {0x1p-149f, -0x1p-127f, 0x1.8p-148f};
 	const unsigned int callers = _MM_FLUSH_ZERO_ON | _MM_DENORMALS_ZERO_ON | _MM_ROUND_UP;
 	const int32_t integers[] = {1 << 7, -(1 << 29), 3 << 7};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The host's operations: hand-worked edges, and all of them against another arithmetic. */
+/* The host's operations: edge cases worked out by hand, and all operations against other
+ * arithmetic. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -80,7 +81,7 @@ static void int32_random(void **state)
 	}
 }
 
-/* The bits of IEEE 754 binary32, worked by hand. */
+/* The bits of IEEE 754 binary32, worked out by hand. */
 static void float32_edges(void **state)
 {
 	const uint32_t rows[][3] = {
@@ -121,7 +122,7 @@ static void check_rows(const struct row *rows, size_t count, enum ina_type type)
 	}
 }
 
-/* Worked by hand from the format: 1 sign, 8 exponent, 7 fraction. */
+/* Worked out by hand from the format: 1 sign, 8 exponent, 7 fraction. */
 static void bfloat16_edges(void **state)
 {
 	static const struct row rows[] = {
@@ -163,7 +164,7 @@ static void float16_edges(void **state)
 	check_rows(rows, sizeof(rows) / sizeof(rows[0]), INA_FLOAT16);
 }
 
-/* Fewer at once than the processor's own conversions take: the portable way. */
+/* Fewer elements in one call than the processor's own conversions take: the portable way. */
 static void reduce_by_sevens(uint16_t *result, const uint16_t *a, const uint16_t *b, size_t count,
                              enum ina_type type, enum ina_op op)
 {
@@ -171,7 +172,7 @@ static void reduce_by_sevens(uint16_t *result, const uint16_t *a, const uint16_t
 		ina_combine(result + i, a + i, b + i, count - i < 7 ? count - i : 7, type, op);
 }
 
-/* Every encoding of 16 bits against edges, and against random ones of near exponents. */
+/* Every encoding of 16 bits against edge cases, and against random ones of near exponents. */
 static void check_all_encodings(enum ina_type type, const uint16_t *edges, size_t edge_count)
 {
 	static uint16_t a[0x10000];
@@ -220,7 +221,7 @@ static void all_float16(void **state)
 	check_all_encodings(INA_FLOAT16, edges, sizeof(edges) / sizeof(edges[0]));
 }
 
-/* Random bits; of floats, exponents that are near, too: else sums round nothing. */
+/* Random bits; floats also with near exponents, because otherwise sums are never rounded. */
 static reference_bits draw(enum ina_type type)
 {
 	reference_bits bits =
@@ -231,7 +232,7 @@ static reference_bits draw(enum ina_type type)
 	return bits & (UINT64_MAX >> (64 - 8 * reference_bytes(type)));
 }
 
-/* Of all types and operations: random bits, and pairs that differ in few of them. */
+/* All types and operations: random bits, and pairs that differ in few of them. */
 static void all_operations(void **state)
 {
 	(void)state;
@@ -252,7 +253,7 @@ static void all_operations(void **state)
 	}
 }
 
-/* The bits of IEEE 754 binary64, worked by hand. */
+/* The bits of IEEE 754 binary64, worked out by hand. */
 static void float64_edges(void **state)
 {
 	static const struct {
@@ -279,7 +280,8 @@ static void float64_edges(void **state)
 	}
 }
 
-/* As the ranks make it: each its addends, all of which are added up one after the other. */
+/* As the ranks compute it: each makes its addends, and all addends are added one after the
+ * other. */
 static reference_bits average_of(enum ina_type type, const reference_bits *operands, int ranks)
 {
 	enum ina_type as = ina_average_type(type);
@@ -297,7 +299,8 @@ static reference_bits average_of(enum ina_type type, const reference_bits *opera
 	return average;
 }
 
-/* Bits worked by hand. All ranks have the same, but for the last one, which may differ. */
+/* Bits worked out by hand. All ranks have the same element, except the last one, whose element may
+ * differ. */
 static void averages_near_the_ends(void **state)
 {
 	static const struct {
@@ -307,7 +310,7 @@ static void averages_near_the_ends(void **state)
 		reference_bits last;
 		reference_bits average;
 	} rows[] = {
-	        /* 40000, and the largest ones */
+	        /* 40000, and the largest numbers */
 	        {INA_FLOAT16, 4, 0x78E2, 0x78E2, 0x78E2},
 	        {INA_FLOAT16, 1024, 0xFBFF, 0xFBFF, 0xFBFF},
 	        {INA_BFLOAT16, 4, 0x7F62, 0x7F62, 0x7F62},
@@ -316,13 +319,13 @@ static void averages_near_the_ends(void **state)
 	        {INA_FLOAT32, 4, 0x7F7FFFFF, 0x7F7FFFFF, 0x7F7FFFFF},
 	        {INA_FLOAT64, 4, 0x7FEFFFFFFFFFFFFF, 0x7FEFFFFFFFFFFFFF, 0x7FEFFFFFFFFFFFFF},
 	        {INA_FLOAT64, 4, 0xFFEFFFFFFFFFFFFF, 0xFFEFFFFFFFFFFFFF, 0xFFEFFFFFFFFFFFFF},
-	        /* the smallest ones: of 16 bits, float32 has room below them */
+	        /* the smallest 16-bit numbers: float32 has room below them */
 	        {INA_FLOAT16, 1024, 0x0001, 0x0001, 0x0001},
 	        {INA_BFLOAT16, 1024, 0x8001, 0x8001, 0x8001},
 	        /* 2^-126 / 8 is exact, as a subnormal; 2^-149 / 8 is rounded to zero */
 	        {INA_FLOAT32, 4, 0x00800000, 0x00800000, 0x00800000},
 	        {INA_FLOAT32, 4, 0x00000001, 0x00000001, 0x00000000},
-	        /* infinities and NaNs stay what they are */
+	        /* infinities and NaNs do not change */
 	        {INA_FLOAT16, 3, 0x7C00, 0x7BFF, 0x7C00},
 	        {INA_FLOAT32, 3, 0x7F7FFFFF, 0xFF800000, 0xFF800000},
 	        {INA_FLOAT32, 3, 0x7F800000, 0xFF800000, 0x7FC00000},
@@ -355,7 +358,7 @@ static void averages_near_the_ends(void **state)
 	}
 }
 
-/* 3 ranks, so sums of quarters: one that was rounded up to 3/4 of 2^128, and of 2^1024. */
+/* 3 ranks, so sums of quarters: a sum that was rounded up to 3/4 of 2^128, and of 2^1024. */
 static void an_average_of_finite_numbers_is_finite(void **state)
 {
 	const uint32_t sum32 = 0xFF400000;         /* -1.5 * 2^127 */
@@ -370,7 +373,7 @@ static void an_average_of_finite_numbers_is_finite(void **state)
 	assert_int_equal(average64, 0x7FEFFFFFFFFFFFFF);
 }
 
-/* Random elements, half of them of the largest exponents, by ranks of every number. */
+/* Random elements, half of them with the largest exponents, on every number of ranks. */
 static void averages(void **state)
 {
 	reference_bits operands[INA_MAX_RANKS];
@@ -402,7 +405,8 @@ static void averages(void **state)
 	}
 }
 
-/* Blocks and vectors, any address, in place and not: what it is one by one. */
+/* Blocks and vectors, at any address, in place and not: the result equals that of single
+ * elements. */
 static void averages_of_many(void **state)
 {
 	enum { MANY = 2500 };
@@ -462,7 +466,7 @@ static void wide_ones(void **state)
 			for (size_t n = 0; n < MANY; n++) {
 				a[k][n] = (uint16_t)(k == 0 ? random()
 				                            : a[0][n] ^ (random() & 0x87FF));
-				/* A wide one has more digits. */
+				/* A wide result has more digits. */
 				wide[k][n] = (uint32_t)reference_round(
 				                     INA_FLOAT32, reference_value(type, a[k][n])) |
 				             (uint32_t)(is_wide ? random() & 0xFF : 0);
@@ -486,7 +490,7 @@ static void wide_ones(void **state)
 	assert_false(ina_type_widens(INA_FLOAT32, INA_SUM));
 }
 
-/* Any address and any count, in place and not: the same elements, and nothing beside them. */
+/* Any address and any count, in place and not: the same elements, and no bytes around them. */
 static void any_alignment(void **state)
 {
 	uint8_t a[8 * COUNT_MAX];
@@ -525,15 +529,17 @@ static void any_alignment(void **state)
 }
 
 #if defined(__SSE2__)
-/* Subnormals as zeros, what is inexact upwards, and exceptions that trap. */
+/* Subnormals as zeros, inexact results rounded up, and exceptions that trap. */
 #define CALLERS_MODE (_MM_FLUSH_ZERO_ON | _MM_DENORMALS_ZERO_ON | _MM_ROUND_UP)
 
-/* docs/protocol.md, Elements: to nearest, and subnormals are kept, whatever the program has set. */
+/* docs/protocol.md, Elements: to nearest, and subnormals are kept, whatever mode the program has
+ * set. */
 static void the_callers_rounding_is_put_aside(void **state)
 {
 	const uint32_t a32[] = {1, 0x80000003, 0x00800000, 0x3F800000, 0x3F800001};
 	const uint32_t b32[] = {2, 0x00000001, 0x80000001, 0x33800000, 0x33800000};
-	/* 3, -2 and 2^-126 - 1 of the smallest; the ties at 1 + 2^-24 go to even. */
+	/* 3, -2 and 2^-126 - 1 units of the smallest number; the ties at 1 + 2^-24 round to
+	 * even. */
 	const uint32_t sums32[] = {3, 0x80000002, 0x007FFFFF, 0x3F800000, 0x3F800002};
 	const uint16_t a16[] = {0x0001, 0x0080, 0x3F80};
 	const uint16_t b16[] = {0x0002, 0x8001, 0x3B80}; /* the last is a tie: 1 + 2^-8 */

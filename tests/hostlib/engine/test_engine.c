@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the engine does outside all-reduces, on a device that is not there. */
+/* The engine's work outside all-reduces, on a fake device. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,9 +19,9 @@
 
 static struct ina_comm *comm;
 static uint8_t memory[4096];
-static int other; /* the end of the control connection that is rank 0's */
+static int other; /* rank 0's end of the control connection */
 
-/* Rank 1, whose last all-reduce is done but for its last send's acknowledgement. */
+/* Rank 1, whose last all-reduce has completed except for the acknowledgement of its last send. */
 static int open_comm(void **state)
 {
 	struct ina_options options;
@@ -70,7 +70,8 @@ static int close_comm(void **state)
 	return 0;
 }
 
-/* What the device may read yet keeps its pages, but no later call finds it. */
+/* Memory that the device may still read keeps its pages, but no later call finds the
+ * registration. */
 static void memory_that_was_registered_for_a_call_is_not_used_in_another(void **state)
 {
 	struct ina_memory *registered = &comm->network.memory;
@@ -87,7 +88,7 @@ static void memory_that_was_registered_for_a_call_is_not_used_in_another(void **
 	assert_null(registered->registrations[entry].mr);
 }
 
-/* The caller's buffer is the library's until then: it is the same memory. */
+/* Until then the caller's buffer belongs to the library: it is the same memory. */
 static void calls_under_way_share_a_registration(void **state)
 {
 	struct ina_memory *registered = &comm->network.memory;
@@ -99,7 +100,7 @@ static void calls_under_way_share_a_registration(void **state)
 	ina_memory_get(registered, memory, sizeof(memory), false, true, &first, &lkey);
 	assert_int_equal(ina_memory_get(registered, memory + 8, 8, false, true, &second, &lkey), 0);
 	assert_int_equal(first, second);
-	/* But what was registered to be read is not written. */
+	/* But memory that was registered for reading is not written. */
 	assert_int_equal(ina_memory_get(registered, memory, 8, true, true, &second, &lkey), 0);
 	assert_int_not_equal(first, second);
 	ina_memory_put(registered, second);
@@ -109,7 +110,7 @@ static void calls_under_way_share_a_registration(void **state)
 	assert_null(registered->registrations[first].mr);
 }
 
-/* Nobody waits for that, and no call uses it. */
+/* No call waits for that, and no call uses it. */
 static void deregistered_memory_is_given_up_when_it_is_acknowledged(void **state)
 {
 	struct ina_registration *registration = &comm->network.memory.registrations[0];
@@ -159,7 +160,7 @@ static void the_remedy_is_that_of_the_error(void **state)
 	assert_int_equal(ina_register(comm, memory, sizeof(memory)), INA_OK);
 }
 
-/* Another rank asks for this one's report, and gets it. */
+/* Another rank asks for this rank's report, and gets it. */
 static struct ina_faults report(void)
 {
 	struct ina_link far = {.fd = other};
@@ -173,7 +174,7 @@ static struct ina_faults report(void)
 	return far.in.faults;
 }
 
-/* A rank outside of all calls says so: it may come to any, so it differs from none. */
+/* A rank outside of all calls says so. Its next call may be any, so it differs from none. */
 static void who_is_asked_between_calls_is_in_none(void **state)
 {
 	struct ina_faults faults = report();

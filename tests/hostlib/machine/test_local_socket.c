@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ranks of one machine meet, and others come to the same socket. */
+/* The ranks of one machine meet, and other callers come to the same socket. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +22,7 @@
 #include "hostlib/machine/local_socket.h"
 
 #define JOB      UINT64_C(0x123456789ABCDEF0)
-#define FDS_MOST 253 /* that the kernel takes in one message: SCM_MAX_FD */
+#define FDS_MOST 253 /* the most that the kernel takes in one message: SCM_MAX_FD */
 
 static struct ina_control control;
 static int wake[2];
@@ -63,7 +63,8 @@ static void *attend(void *own)
 	return NULL;
 }
 
-/* The one of this job's that is listed there for everybody; the test waits until it is. */
+/* The name of this job's socket, which the kernel lists for everybody; the test waits until it is
+ * listed. */
 static socklen_t find_name(struct sockaddr_un *name, char *line, size_t size)
 {
 	for (;;) {
@@ -98,7 +99,7 @@ static int count_fds(void)
 	return count;
 }
 
-/* Brings `count` descriptors under a number, and is sent away. */
+/* Sends `count` descriptors as rank `number`, and is sent away. */
 static void intrude(const struct sockaddr_un *name, socklen_t name_size, uint32_t index, int count)
 {
 	alignas(struct cmsghdr) char room[CMSG_SPACE(FDS_MOST * sizeof(int))] = {0};
@@ -110,7 +111,7 @@ static void intrude(const struct sockaddr_un *name, socklen_t name_size, uint32_
 	                         .msg_controllen = CMSG_SPACE(bytes)};
 	struct cmsghdr *head = CMSG_FIRSTHDR(&message);
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	int lent = 0; /* any will do */
+	int lent = 0; /* any descriptor will do */
 	char answer;
 
 	assert_int_equal(connect(fd, (const struct sockaddr *)name, name_size), 0);
@@ -142,11 +143,11 @@ static void others_bring_what_they_like(void **state)
 	assert_int_equal(pthread_create(&thread, NULL, gather, NULL), 0);
 	size = find_name(&name, line, sizeof(line));
 	snprintf(job, sizeof(job), "%016" PRIx64, JOB);
-	assert_null(strstr(line, job)); /* the job's id is for its ranks alone */
+	assert_null(strstr(line, job)); /* only the job's ranks may know its id */
 	before = count_fds();
 	intrude(&name, size, 1, 1);
 	intrude(&name, size, 1, 3);
-	intrude(&name, size, 1, FDS_MOST - 3); /* as many as are looked for at a time */
+	intrude(&name, size, 1, FDS_MOST - 3); /* as many as one call looks for */
 	intrude(&name, size, 1, FDS_MOST - 2);
 	intrude(&name, size, 1, FDS_MOST);
 	intrude(&name, size, 0, 2);
@@ -167,7 +168,7 @@ static void others_bring_what_they_like(void **state)
 	}
 	close(wake[1]);
 	close(alive[1]);
-	assert_int_equal(count_fds(), before - 1); /* the socket that was listened on */
+	assert_int_equal(count_fds(), before - 1); /* the listening socket */
 	ina_control_close(&control);
 }
 

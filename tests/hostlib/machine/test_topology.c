@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who is where, by hand-worked examples. */
+/* The places of ranks, in examples worked out by hand. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@ static struct ina_location where[8];
 
 static void machines_in_turn(void **state)
 {
-	/* Ranks dealt out to two machines like cards: 0, 2, 4 and 1, 3. */
+	/* Ranks dealt to two machines like cards: 0, 2, 4 and 1, 3. */
 	const uint64_t hosts[] = {77, 5, 77, 5, 77};
 	struct ina_topology t;
 

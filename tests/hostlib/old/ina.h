@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ina.h as a program may have it that was built before the library learned more: the first members
- * of options and statistics, and the calls of check_old_header.c.
+ * ina.h as it was for a program that was built with an older library: the first members of options
+ * and statistics, and the calls of check_old_header.c.
  */
 #ifndef INA_H
 #define INA_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Environments as launchers make them: rank, rank count and root, and who is believed. */
+/* Environments as launchers make them: rank, rank count and root, and which variables count. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +12,8 @@
 
 #include "hostlib/options/options.h"
 
-/* What mpirun of Open MPI 4.1.4 (Debian 12) sets, as far as it may matter, for rank 1 of 2. */
+/* The variables that Open MPI 4.1.4 (Debian 12) sets by mpirun, as far as they may matter, for rank
+ * 1 of 2. */
 static const char *const OPEN_MPI[] = {
         "OMPI_COMM_WORLD_RANK=1",
         "OMPI_COMM_WORLD_SIZE=2",
@@ -49,7 +50,7 @@ static const char *const TORCHRUN[] = {
 static const char *const MPICH[] = {"PMI_RANK=5", "PMI_SIZE=6", "PMI_FD=6", "MPI_LOCALNRANKS=2",
                                     NULL};
 
-/* Eight ports from 18766, 18774 ... 19782 on, of which the job's name says which. */
+/* Eight ports from 18766, 18774 ... 19782 on; the job's name determines which. */
 #define JOB_PORT (-1)
 
 static int clear(void **state)
@@ -131,7 +132,7 @@ static void slurm(void **state)
 {
 	(void)state;
 	set_all(SLURM);
-	/* The first node's name means nothing here. */
+	/* The first node's name does not matter here. */
 	expect(NULL, 3, 8, "192.0.2.77", INA_DEFAULT_PORT);
 	set("SLURM_STEP_NODELIST=192.0.[2-3].[40-50],192.0.2.1");
 	expect(NULL, 3, 8, "192.0.2.40", INA_DEFAULT_PORT);
@@ -141,7 +142,7 @@ static void slurm(void **state)
 	set("SLURM_JOB_NODELIST=ina-no-such-host.invalid");
 	unsetenv("SLURM_LAUNCH_NODE_IPADDR");
 	refuse(NULL, "SLURM_JOB_NODELIST is \"ina-no-such-host.invalid\"");
-	/* In the step there are fewer tasks than in the job. */
+	/* The step has fewer tasks than the job. */
 	set("INA_ROOT=192.0.2.1");
 	set("SLURM_STEP_NUM_TASKS=4");
 	unsetenv("SLURM_NTASKS");
@@ -162,7 +163,7 @@ static void torchrun(void **state)
 	refuse(NULL, "MASTER_PORT is \"65535\"");
 }
 
-/* A name: rank 0 listens wherever it is reached, the others look it up. */
+/* A name: rank 0 listens on all its addresses, and the others look the name up. */
 static void names(void **state)
 {
 	(void)state;
@@ -195,7 +196,7 @@ static void nested(void **state)
 	expect(NULL, 5, 6, "192.0.2.77", INA_DEFAULT_PORT);
 }
 
-/* RANK and WORLD_SIZE that somebody exported in a shell count if they fit. */
+/* RANK and WORLD_SIZE that a user exported in a shell count if they are consistent. */
 static void contradictions(void **state)
 {
 	(void)state;
@@ -238,7 +239,7 @@ static void ours_first(void **state)
 	expect(&options, 6, 7, "192.0.2.6", INA_DEFAULT_PORT);
 }
 
-/* PMIx alone does not say how many ranks there are. */
+/* PMIx alone does not give the number of ranks. */
 static void pmix(void **state)
 {
 	(void)state;
@@ -249,7 +250,7 @@ static void pmix(void **state)
 	expect(NULL, 1, 3, "192.0.2.1", INA_DEFAULT_PORT);
 }
 
-/* What a shell or half a launcher has left is not believed, but named. */
+/* Variables that a shell or half a launcher has left do not count, but are named. */
 static void halves(void **state)
 {
 	(void)state;
@@ -307,7 +308,8 @@ static bool same(struct ina_job a, struct ina_job b)
 	return a.tag == b.tag && a.key.low == b.key.low && a.key.high == b.key.high;
 }
 
-/* One job for all ranks of it, and another one where what tells jobs apart is another. */
+/* All ranks of one job get the same name; if a variable that distinguishes jobs differs, the name
+ * differs. */
 static void told_apart_by(const char *const *launcher, const char *rank, const char *other)
 {
 	struct ina_job before;
@@ -318,7 +320,7 @@ static void told_apart_by(const char *const *launcher, const char *rank, const c
 	set("SLURM_JOB_ID=77");
 	set("SLURM_STEP_ID=1");
 	set("PBS_JOBID=12.host");
-	unsetenv("PMIX_RANK"); /* would have to agree with `rank` */
+	unsetenv("PMIX_RANK"); /* it would have to agree with `rank` */
 	before = job();
 	assert_true(before.has_cookie);
 	set(rank);
@@ -342,7 +344,7 @@ static void jobs(void **state)
 	told_apart_by(TORCHRUN, "RANK=0", "MASTER_PORT=29502");
 	told_apart_by(MPICH, "PMI_RANK=0", "PBS_JOBID=13.host");
 
-	/* Nobody says it: all who say nothing are one. */
+	/* Nothing gives a name: all such ranks are one job. */
 	clearenv();
 	set("INA_RANK=0");
 	set("INA_RANKS=2");
@@ -350,10 +352,11 @@ static void jobs(void **state)
 	before = job();
 	assert_false(before.has_cookie);
 	set("INA_ROOT=192.0.2.2");
-	set("SLURM_JOB_ID=77"); /* whoever starts ranks by hand inside a job may start several */
+	set("SLURM_JOB_ID=77"); /* a user who starts ranks by hand inside a job may start several
+	                         * jobs */
 	assert_true(same(job(), before));
 
-	/* INA_COOKIE says it before any launcher. */
+	/* INA_COOKIE counts before any launcher. */
 	set_all(OPEN_MPI);
 	set("INA_COOKIE=mine");
 	before = job();
@@ -367,13 +370,13 @@ static void jobs(void **state)
 	set("INA_COOKIE=");
 	refuse(NULL, "INA_COOKIE is empty");
 
-	/* The option says it before that. */
+	/* The option counts before INA_COOKIE. */
 	options.cookie = "mine";
 	assert_true(same(job_by(&options), before));
 	options.cookie = "";
 	refuse(&options, "option cookie is empty");
 
-	/* A secret is in what proves it, and not in what is said. */
+	/* A secret is used in the proof, and is never sent. */
 	set("INA_COOKIE=mine");
 	set("INA_SECRET=swordfish");
 	assert_false(same(job(), before));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Options and environment: what is filled in, and what is refused with which words. */
+/* Options and environment: which values are filled in, and which are refused with which words. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -107,7 +107,7 @@ static void bad_environment(void **state)
 	refused(&options, "option root");
 }
 
-/* A program knows as much of the struct as its ina.h did. */
+/* A program knows only the members of the struct that its ina.h had. */
 static void of_other_versions(void **state)
 {
 	struct {
@@ -121,7 +121,7 @@ static void of_other_versions(void **state)
 
 	(void)state;
 	options.window = 3;
-	options.poll_count = 12345; /* not the program's, so not an option */
+	options.poll_count = 12345; /* not part of the program's struct, so not an option */
 	options.struct_size = known;
 	assert_int_equal(ina_settings_make(&settings, &options, &failure), INA_OK);
 	assert_int_equal(settings.options.window, 3);
@@ -206,8 +206,7 @@ static void bad_options(void **state)
 	refused(&options, "rank is -2");
 }
 
-/* The option wins over the variable. Messages are of 4 packets, where nobody says how long they
- * are. */
+/* The option counts before the variable. Messages have 4 packets if nothing sets their length. */
 static void congestion_control(void **state)
 {
 	static const struct {
@@ -244,7 +243,7 @@ static void congestion_control(void **state)
 	}
 }
 
-/* The option wins over the variable. */
+/* The option counts before the variable. */
 static void channels(void **state)
 {
 	static const struct {
@@ -285,20 +284,20 @@ static void fits(void **state)
 	assert_int_equal(ina_settings_make(&settings, &options, &failure), INA_OK);
 	assert_int_equal(ina_settings_fit(&settings, 1024, &packets, &failure), INA_ERR_ARGUMENT);
 
-	options.message_bytes = 1040; /* one packet and a bit */
+	options.message_bytes = 1040; /* slightly more than one packet */
 	options.window = 64;
 	assert_int_equal(ina_settings_make(&settings, &options, &failure), INA_OK);
 	assert_int_equal(ina_settings_fit(&settings, 1024, &packets, &failure), INA_OK);
 	assert_int_equal(packets, 128);
 
 	options.message_bytes = 0;
-	options.window = 3; /* 48 packets: room is granted by powers of two */
+	options.window = 3; /* 48 packets: grants are powers of two */
 	assert_int_equal(ina_settings_make(&settings, &options, &failure), INA_OK);
 	assert_int_equal(ina_settings_fit(&settings, 1024, &packets, &failure), INA_OK);
 	assert_int_equal(packets, 64);
 }
 
-/* What is granted is never exceeded; while messages have whole packets there are 16 or more. */
+/* The grant is never exceeded; while messages have whole packets, there are 16 or more. */
 static void fits_what_is_granted(void **state)
 {
 	static const struct {
@@ -324,7 +323,8 @@ static void fits_what_is_granted(void **state)
 	}
 }
 
-/* 2 s, or 8 ACK timeouts of 4.096 us * 2^n where these are longer, unless the option says it. */
+/* 2 s, or 8 ACK timeouts of 4.096 us * 2^n if these are longer, unless the option gives another
+ * time. */
 static void a_lost_join_is_waited_for(void **state)
 {
 	static const struct {
@@ -346,7 +346,7 @@ static void a_lost_join_is_waited_for(void **state)
 	}
 }
 
-/* Instead of the C library's: a resolver whose name server is down, and one that answers. */
+/* Replaces the C library's function: a resolver whose name server is down, and one that answers. */
 int getaddrinfo(const char *host, const char *service, const struct addrinfo *hints,
                 struct addrinfo **found)
 {
@@ -390,8 +390,8 @@ static void names(void **state)
 	assert_non_null(strstr(failure.text, "within 100 ms"));
 	assert_false(settings.can_meet);
 	assert_true(ina_now_ms() - start_ms < 500);
-	usleep(700000); /* the resolver's thread is done, and has freed all */
-	/* What the resolver takes is not given to the ranks' meeting once more. */
+	usleep(700000); /* the resolver's thread has ended, and has freed everything */
+	/* The time of the resolver is not added to the time for the ranks' meeting. */
 	start_ms = ina_now_ms();
 	options.open_timeout_ms = 5000;
 	assert_int_equal(ina_settings_make(&settings, &options, &failure), INA_OK);

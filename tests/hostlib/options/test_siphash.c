@@ -8,7 +8,8 @@
 
 #include "hostlib/options/siphash.h"
 
-/* Of the bytes 0, 1, 2 ... under the key 00 01 ... 0f. The paper's appendix works the last out. */
+/* Hashes of the bytes 0, 1, 2 ... under the key 00 01 ... 0f. The paper's appendix works out the
+ * last one. */
 static void vectors(void **state)
 {
 	static const struct ina_siphash_key key = {0x0706050403020100u, 0x0F0E0D0C0B0A0908u};

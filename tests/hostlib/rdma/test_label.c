@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Flow labels, against what Linux makes of them: rdma_flow_label_to_udp_sport() in ib_verbs.h. */
+/* Flow labels, compared with the ports that Linux makes of them: rdma_flow_label_to_udp_sport() in
+ * ib_verbs.h. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +10,7 @@
 #include "hostlib/rdma/label.h"
 #include "wire/ina_wire.h"
 
-/* include/rdma/ib_verbs.h of Linux 6.1, in its words. */
+/* include/rdma/ib_verbs.h of Linux 6.1, copied. */
 static uint16_t port_of(uint32_t fl)
 {
 	uint32_t fl_low = fl & 0x03fff, fl_high = fl & 0xFC000;

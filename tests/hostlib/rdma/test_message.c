@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cutting, framing and checking messages, against docs/protocol.md. */
+/* Cutting, framing and checking messages, compared with docs/protocol.md. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -43,7 +43,7 @@ static void sizes(void **state)
 	assert_int_equal(ina_message_bytes(16 * 4096 - 48), 16 * 4096);
 }
 
-/* The bytes of a header and a trailer, written down from the tables. */
+/* The bytes of a header and a trailer, written from the tables. */
 static void frame(void **state)
 {
 	static const uint8_t header[32] = {
@@ -89,7 +89,8 @@ static void gathers(void **state)
 	}
 }
 
-/* A sum of four ranks is good; a change in any byte of header or trailer, or of the length, is not.
+/* A sum of four ranks is valid; with a change in any byte of header or trailer, or of the length,
+ * it is not.
  */
 static void checks(void **state)
 {

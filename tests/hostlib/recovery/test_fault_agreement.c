@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How rank 0 decides on what all ranks report, and what the others make of its answer. */
+/* How rank 0 decides on the reports of all ranks, and how the others act on its answer. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -36,11 +36,12 @@ static struct ina_fault fault_in(uint64_t number, uint64_t count, uint64_t sums)
 	                          .sums = sums};
 }
 
-/* What the other ranks report, and who of them has. */
+/* The reports of the other ranks, and which of them have reported. */
 static struct ina_fault faults[RANKS];
 static bool has_fault[RANKS];
 
-/* Rank 0 of four; all in all-reduce 5 with 17 sums. No link: what is sent goes nowhere. */
+/* Rank 0 of four; all are in all-reduce 5 with 17 sums. There is no link: all sent frames are
+ * lost. */
 static int rank_0(void **state)
 {
 	(void)state;
@@ -107,7 +108,8 @@ static void nobody_is_ahead(void **state)
 	assert_int_equal(plan.until, 17);
 }
 
-/* Rank 3 has finished all-reduce 5 and is in 6, rank 1 in ina_close(); rank 2 lacks most. */
+/* Rank 3 has finished all-reduce 5 and is in 6, rank 1 is in ina_close(); rank 2 lacks most
+ * sums. */
 static void some_are_ahead(void **state)
 {
 	(void)state;
@@ -125,7 +127,7 @@ static void some_are_ahead(void **state)
 	assert_false(control.asked);
 }
 
-/* It is no fault of anybody's: another job is to have the context from here on. */
+/* No rank is at fault: another job is to have the context from here on. */
 static void who_gives_way_asks_nobody(void **state)
 {
 	(void)state;
@@ -135,7 +137,7 @@ static void who_gives_way_asks_nobody(void **state)
 	assert_int_equal(ina_fault_agreement_poll(&agreement, &control, &plan, &failure),
 	                 INA_FAULT_PENDING);
 	assert_false(control.asked);
-	/* The others come by themselves. */
+	/* The others report without being asked. */
 	for (int r = 1; r < RANKS; r++) {
 		struct ina_faults one = ina_faults_of(control.round, r, &faults[r]);
 
@@ -146,7 +148,7 @@ static void who_gives_way_asks_nobody(void **state)
 	assert_int_equal(plan.yields, 1);
 }
 
-/* Who still waits for a sum does so in vain where the aggregator has died since. */
+/* If the aggregator has failed since, a rank that still waits for a sum never gets it. */
 static void who_gives_way_asks_in_the_end(void **state)
 {
 	(void)state;
@@ -174,7 +176,7 @@ static void a_rank_is_gone(void **state)
 	(void)state;
 	has_fault[2] = false;
 	ina_ranks_add(&control.gone, 2);
-	has_fault[3] = false; /* not waited for */
+	has_fault[3] = false; /* rank 0 does not wait for it */
 	ended(INA_ERR_PEER, "rank 2 is gone");
 }
 
@@ -185,7 +187,7 @@ static void a_rank_reports_and_goes(void **state)
 	ended(INA_ERR_PEER, "rank 3 is gone");
 }
 
-/* It is no neighbour of rank 0, or that has yet to notice: another one has told. */
+/* It is no neighbour of rank 0, or rank 0 has not noticed yet: another rank has reported it. */
 static void another_rank_has_lost_one(void **state)
 {
 	(void)state;
@@ -248,7 +250,7 @@ static void rank_0_is_gone(void **state)
 	ended(INA_ERR_PEER, "rank 0 is gone");
 }
 
-/* Rank 0 had all sums, and in ina_close() it found out that another is gone. */
+/* Rank 0 had all sums, and in ina_close() it found that another rank has died. */
 static void rank_0_went_for_a_reason(void **state)
 {
 	(void)state;
@@ -257,7 +259,7 @@ static void rank_0_went_for_a_reason(void **state)
 	ended(INA_ERR_PEER, "rank 3 is gone");
 }
 
-/* As long as rank 0 may know better, it is asked; then this rank ends alone. */
+/* As long as rank 0 may know the cause, it is asked; then this rank ends alone. */
 static void rank_0_is_away(void **state)
 {
 	(void)state;
@@ -276,7 +278,7 @@ static void rank_0_knows_better(void **state)
 	the_diagnosis_comes(state);
 }
 
-/* Rank 1 has given its reason and ended; that is not the death of rank 1. */
+/* Rank 1 has given its reason and ended; that does not count as the death of rank 1. */
 static void a_reason_is_heard(void **state)
 {
 	(void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When an aggregator is asked or left, and the JOIN of a fresh connection, on a device that is not
- * there. */
+/* When the job asks for an aggregator or leaves it, and the JOIN on a fresh connection, on a fake
+ * device. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -62,7 +62,7 @@ static int close_joining(void **state)
 	return 0;
 }
 
-/* Takes in what has come, and goes on. */
+/* Takes in completions and frames, and makes one step. */
 static enum ina_rejoin_result step(void)
 {
 	struct ina_failure failure;
@@ -72,7 +72,7 @@ static enum ina_rejoin_result step(void)
 	return ina_rejoin_step(&rejoin, &context, &failure);
 }
 
-/* docs/protocol.md, A connection's life: DATA only when the rank's own JOIN is acknowledged. */
+/* docs/protocol.md, A connection's life: DATA only after the rank's own JOIN is acknowledged. */
 static void a_join_is_over_when_it_is_acknowledged(void **state)
 {
 	(void)state;
@@ -82,10 +82,10 @@ static void a_join_is_over_when_it_is_acknowledged(void **state)
 	fake_complete(fake.tx[INA_PURPOSE_AGGREGATE].ids[0], IBV_WC_SUCCESS, 0);
 	assert_int_equal(step(), INA_REJOIN_UNDER_WAY);
 	assert_int_equal(rejoin.stage, INA_REJOIN_CHECK);
-	assert_int_equal(rejoin.vote, 8); /* packets, as the sum of the JOINs says */
+	assert_int_equal(rejoin.vote, 8); /* packets, from the sum of the JOINs */
 }
 
-/* The others have voted: no message comes any more that would end a wait. */
+/* The others have voted, so no later message would end a wait. */
 static void the_last_one_to_vote_decides_at_once(void **state)
 {
 	struct ina_votes votes = {.phase = control.phase + 1, .least = {8, 1}, .most = {8, 2}};
@@ -100,7 +100,7 @@ static void the_last_one_to_vote_decides_at_once(void **state)
 	assert_int_equal(stats.rejoins, 1);
 }
 
-/* The own one may have been granted a moment later, and waits at the aggregator for ever. */
+/* This rank's JOIN may have been granted a moment later, and wait at the aggregator forever. */
 static void another_ranks_join_that_comes_raw_ends_the_attempt(void **state)
 {
 	(void)state;
@@ -114,7 +114,7 @@ static void who_hears_that_another_join_was_refused_does_not_wait(void **state)
 
 	(void)state;
 	assert_int_equal(step(), INA_REJOIN_UNDER_WAY);
-	/* Of the agreement before: that is over. */
+	/* From the previous agreement, which has ended. */
 	ina_control_take_votes(&control, &votes);
 	assert_int_equal(step(), INA_REJOIN_UNDER_WAY);
 	votes.phase = control.phase + 1;
@@ -122,7 +122,7 @@ static void who_hears_that_another_join_was_refused_does_not_wait(void **state)
 	assert_int_equal(step(), INA_REJOIN_REFUSED);
 }
 
-/* Rank 0 alone, and only when the job has had its context for a second. */
+/* Only rank 0 reads it, and only if the job has had its context for a second. */
 static void a_context_is_given_when_the_turn_is_over(void **state)
 {
 	static struct ina_network network;
@@ -158,15 +158,16 @@ static void a_context_is_given_when_the_turn_is_over(void **state)
 	}
 }
 
-/* Ever later where an aggregator does not last, but not where the job has only been silent. */
+/* The pause grows if the aggregator fails again and again, but not if the job was only silent. */
 static void a_job_that_computed_for_long_asks_again_as_soon_each_time(void **state)
 {
 	const struct {
 		int64_t silent_ms, lost_after_ms, least_ms, most_ms;
 	} cases[] = {
-	        {5000, 20, 500, 1000},     /* forgotten meanwhile */
-	        {10, 20, 20000, 30000},    /* lost in the midst of work */
-	        {5000, 7000, 20000, 30000} /* asked again, but swallowed everything */
+	        {5000, 20, 500, 1000},     /* forgotten in the time between */
+	        {10, 20, 20000, 30000},    /* lost in the middle of work */
+	        {5000, 7000, 20000, 30000} /* asked again, but the aggregator swallowed
+	                                    * everything */
 	};
 
 	(void)state;
@@ -184,7 +185,7 @@ static void a_job_that_computed_for_long_asks_again_as_soon_each_time(void **sta
 	}
 }
 
-/* Again and again: soon where a switch is known that could have joined it, else ever later. */
+/* Again and again: soon if a known switch could have summed, otherwise after growing pauses. */
 static void a_job_that_is_refused_asks_again(void **state)
 {
 	(void)state;
@@ -207,7 +208,7 @@ static void a_job_that_is_refused_asks_again(void **state)
 	assert_in_range(rejoin.next_ms - ina_now_ms(), 20000, 30000);
 }
 
-/* The lookout: no switch has told of itself, and the ring is in use. */
+/* The lookout: no switch has filled a slot, and the ring is in use. */
 
 static int open_looking(void **state)
 {
@@ -233,14 +234,14 @@ static bool asks(void)
 	return network.hosts.ask_rejoin;
 }
 
-/* A ring all-reduce ends in whose messages rank 0 has asked. */
+/* A ring all-reduce ends; in its messages rank 0 has asked. */
 static void note_asked(void)
 {
 	network.hosts.rejoin = true;
 	ina_rejoin_note(&rejoin, &context);
 }
 
-/* The predecessor's TRACE comes, with what it has met at the first level. */
+/* The predecessor's TRACE comes, with the switch that it has passed at the first level. */
 static void trace_comes(uint64_t id)
 {
 	const struct ibv_sge *sges = rx->sges[rx->posted - 1];
@@ -264,7 +265,8 @@ static int completions(void)
 	return count;
 }
 
-/* All hear what all have met: this rank as it has told, the other two `id`, or their losses. */
+/* All ranks learn which switches the TRACEs have passed: this rank's as it reported, `id` for the
+ * other two, or their losses. */
 static enum ina_rejoin_result share(uint64_t id, enum ina_path_lost lost)
 {
 	struct ina_ring *ring = &network.hosts.ring;
@@ -300,7 +302,7 @@ static void a_lookout_holds_no_call_up(void **state)
 	assert_false(rejoin.due);
 	assert_int_equal(tx->posted, sent + 1);
 	assert_int_equal(tx->ids[sent] >> 32, INA_WORK_LOOKOUT_SEND);
-	/* Rank 0 asks again when it has the answer, or when that is late. */
+	/* Rank 0 asks again when it has the answer, or when the answer is late. */
 	assert_false(asks());
 	rejoin.next_ms = ina_now_ms() - settings.options.join_timeout_ms;
 	assert_true(asks());
@@ -351,7 +353,7 @@ static void a_switch_that_answers_some_is_not(void **state)
 	assert_true(rejoin.looks && !rejoin.has_sent);
 }
 
-/* The same TRACEs are waited for: whose has come keeps it. */
+/* The ranks still wait for the same TRACEs: a rank whose TRACE has come keeps it. */
 static void a_late_trace_is_waited_for(void **state)
 {
 	int posted = rx->posted;
@@ -377,7 +379,7 @@ static void a_failed_connection_is_no_fault_and_not_used_again(void **state)
 	assert_int_equal(share(0, INA_PATH_CAME), INA_REJOIN_REFUSED);
 	assert_false(rejoin.looks);
 	assert_null(network.fabric.connections[INA_PURPOSE_AGGREGATE].tx);
-	/* What it still completes says nothing of the next one. */
+	/* Its later completions do not concern the next one. */
 	ina_lookout_renew(&network.lookout);
 	fake_complete(rx->ids[rx->posted - 1], IBV_WC_WR_FLUSH_ERR, 0);
 	completions();
@@ -386,19 +388,19 @@ static void a_failed_connection_is_no_fault_and_not_used_again(void **state)
 	assert_true(rejoin.due);
 }
 
-/* It is no TRACE of the predecessor's: this connection is not to be relied on. */
+/* It is not the predecessor's TRACE: this connection is not reliable. */
 static void what_comes_instead_is_a_failure(void **state)
 {
 	(void)state;
 	note_asked();
-	fake_sum(rx->posted - 1, 1); /* rank 0 for its sender */
+	fake_sum(rx->posted - 1, 1); /* its sender is rank 0 */
 	completions();
 	assert_true(network.lookout.has_failed);
 }
 
 /*
- * At open and in attempts as well: the ring's memory is not that of a TRACE, which may come when
- * the ring has long taken over.
+ * Also at open and in attempts: a TRACE does not use the ring's memory, because it may come long
+ * after the ring has taken over.
  */
 static void a_trace_has_memory_of_its_own(void **state)
 {
@@ -412,7 +414,7 @@ static void a_trace_has_memory_of_its_own(void **state)
 	assert_false(sge->addr + sge->length > staging && sge->addr < staging + bytes);
 }
 
-/* One that has no id can sum all the same. */
+/* A switch without an id can still sum. */
 static void a_silent_switch_is_asked_now_and_then(void **state)
 {
 	(void)state;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// In place of the class that Verilator writes: the same ports, and behind eval() a simulator with
-// four states (four_state.v), one process for each object. All registers but one are X at first
-// (at_first in ina_ingress has an initial value), and so is all memory.
+// Replaces the class that Verilator writes: it has the same ports, and eval() drives a simulator
+// with four states (four_state.v), one process for each object. All memory is X at first, and so
+// are all registers but one (at_first in ina_ingress has an initial value).
 //
-// From the end of the first reset on no output may be an X where somebody looks at it: tready,
-// tvalid, busy and counters always, tlast and tkeep under tvalid, bytes of tdata under tkeep.
+// From the end of the first reset on, an output may not be X when it is read: tready, tvalid, busy
+// and the counters at any time, tlast and tkeep while tvalid is set, and each byte of tdata whose
+// tkeep is set.
 
 #ifndef INA_FOUR_STATE_VINA_TOP_H
 #define INA_FOUR_STATE_VINA_TOP_H
@@ -26,10 +27,10 @@ class Vina_top
 	uint8_t clk = 0, rst = 0, age = 0, tick = 0, patience = 0, busy = 0;
 	uint8_t place_level = 0, place_uplinks = 0;
 	uint64_t place_id = 0;
-	uint8_t quota = 0;          // it is not handed on
-	uint8_t vlan_quota = 0;     // likewise
-	uint64_t port_priority = 0; // likewise
-	uint8_t trusted_ports = 0;  // likewise
+	uint8_t quota = 0;          // the class does not pass it to the simulator
+	uint8_t vlan_quota = 0;     // not passed either
+	uint64_t port_priority = 0; // not passed either
+	uint8_t trusted_ports = 0;  // not passed either
 	uint8_t s_axis_tvalid = 0, s_axis_tready = 0, s_axis_tlast = 0;
 	uint8_t m_axis_tvalid = 0, m_axis_tready = 0, m_axis_tlast = 0;
 	uint32_t s_axis_tdata[WORDS] = {}, m_axis_tdata[WORDS] = {};
@@ -149,7 +150,8 @@ class Vina_top
 		}
 	}
 
-	/// The value of one bit a port, or of one bit. Where it is not looked at an X is 0.
+	/// The value of one bit for each port, or of a single bit. An X that is not read counts as
+	/// 0.
 	uint8_t bits_of(const char *what, const std::string &text, bool is_seen) const
 	{
 		unsigned bits = 0;
@@ -163,14 +165,14 @@ class Vina_top
 		return static_cast<uint8_t>(bits);
 	}
 
-	/// Each digit's bits are seen where `seen` has a 1.
+	/// In each digit, only the bits that are set in `seen` are read.
 	void read_hex(const char *what, const std::string &text, uint32_t *words, unsigned count,
 	              const std::vector<bool> *seen) const
 	{
 		CHECK(text.size() == count * 8, "%s has %zu digits", what, text.size());
 		std::fill(words, words + count, 0);
 		for (size_t i = 0; i < text.size(); i++) {
-			const size_t digit = text.size() - 1 - i; // 0: the lowest
+			const size_t digit = text.size() - 1 - i; // digit 0 is the lowest
 			const char *const digits = "0123456789abcdef";
 			const char *const at = std::strchr(digits, text[i]);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The ports of ina_crc, for yosys: what is inside is ina_crc.v.
+// The ports of ina_crc, for yosys; ina_crc.v has its contents.
 
 (* blackbox *)
 module ina_crc #(

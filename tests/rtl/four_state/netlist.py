@@ -4,12 +4,13 @@
 
     netlist.py --rtl rtl --out build/ina_top.vvp PORT_COUNT=2 JOB_COUNT=2 SLOT_COUNT=8 MTU=256
 
-A language's `if` takes an X for a 0, and hides it. Here every `if` has become a multiplexer, which
-gives an X where the two inputs differ. So that no X is lost on the way, nothing is optimised but
-- wires that nothing reads (opt_clean), and
-- multiplexers and write enables whose bits are all the same (opt_reduce).
-Shifts become multiplexers too, as in hardware: 0 << X is 0. A memory would ignore a write where
-the enable or the address is an X: such a write prints a line, and the bench fails.
+The `if` of Verilog treats an X as 0, and so hides it. Therefore yosys replaces every `if` by a multiplexer, which gives an X
+if its two inputs differ. Most optimisations could lose an X, so only two are allowed:
+- removing wires that nothing reads (opt_clean), and
+- merging multiplexers and write enables whose bits are all the same (opt_reduce).
+
+Shifts become multiplexers too, as in hardware: 0 << X is 0. A memory would ignore a write whose enable or address is an X.
+Such a write prints a line, and the bench fails.
 """
 
 import argparse
@@ -46,7 +47,7 @@ def yosys_script(rtl, parameters, netlist):
         "techmap t:$shl t:$shr t:$sshl t:$sshr t:$shift t:$shiftx",
         "flatten",
         "opt_clean",
-        # iverilog is slow where parts of a wire have drivers of their own.
+        # iverilog is slow if the parts of a wire have separate drivers.
         "splitnets t:$mem_v2 %ci1:+[WR_EN]",
         "splitnets -driver",
         "opt_clean -purge",
@@ -58,7 +59,7 @@ def yosys_script(rtl, parameters, netlist):
 REGISTER = re.compile(r" {4}((\\\S+ |\w+)(\[[\d:]+\])?) <= (.+);\n")
 WRITE = re.compile(r" {4}if \((.+)\)\n {6}(\\\S+ |\w+)\[(.+?)\](\[\d+:\d+\])? <= (.+);\n")
 PROCESS = re.compile(r"^  always @\(posedge clk\)(?: begin\n((?: {4,}.+\n)+)  end|\n( {4}.+))\n", re.M)
-TOGETHER = 16  # about the square root of how many there are
+TOGETHER = 16  # about the square root of their number
 
 
 def register(match):
@@ -67,7 +68,7 @@ def register(match):
 
 
 def write(match):
-    """An X that decides whether or where a memory is written has it say so."""
+    """Makes a memory report an X that decides whether or where it is written."""
     enable, memory, address, bits, value = match.groups()
     name = memory.strip().lstrip("\\")
     return (f"({enable}) !== 1'b0",
@@ -77,8 +78,8 @@ def write(match):
 
 
 def clocked(text):
-    """One process for all registers and memories, which at each clock looks at one bit for several
-    of them and then at those that change: iverilog would read each word of each at every clock."""
+    """One process for all registers and memories. At each clock it looks at one bit for several of them, and then at those that
+    change. Otherwise iverilog would read each word of each register and memory at every clock."""
     changes = []
 
     def take(process):
