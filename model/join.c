@@ -74,7 +74,10 @@ static bool find_heads(const struct join *join, unsigned job, struct heads *head
 	return true;
 }
 
-/* A switch below was reset, and one rank's LEAVE has passed it in place of its part. */
+/*
+ * A switch below was reset, or broke the job: one rank's LEAVE has passed it in place of the part.
+ * A rank there may still wait for sums.
+ */
 static bool leave_lacks_ranks(const uint8_t *payload)
 {
 	struct ina_wire_header header;
@@ -83,6 +86,15 @@ static bool leave_lacks_ranks(const uint8_t *payload)
 	memcpy(&header, payload, sizeof(header));
 	memcpy(&trailer, payload + sizeof(header), sizeof(trailer));
 	return trailer.contributors != header.rank_count;
+}
+
+/* Packets that a rank has sent after its LEAVE are lost. */
+static void break_behind_leave(struct join *join, unsigned job)
+{
+	jobs_break(join->jobs, job);
+	for (unsigned port = 0; port < join->port_count; port++)
+		while (queue_fill(queue_of(join, port, job)) > 0)
+			queue_pop(queue_of(join, port, job));
 }
 
 /* Hands the sum of all ranks to all whose receivers are below, and to the down flow's. */
@@ -102,7 +114,7 @@ static void hand_out(struct join *join, unsigned job, bool marked, bool leaves)
 	}
 	entry->down_count++;
 	if (breaks)
-		jobs_break(join->jobs, job);
+		break_behind_leave(join, job);
 	if (leaves)
 		leave_all(join, job);
 }

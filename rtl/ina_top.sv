@@ -527,7 +527,8 @@ module ina_top #(
       .busy(relay_busy));
 
   // A LEAVE is one beat: its header says how many ranks there are, its trailer how many have added to
-  // it. If a rank is missing, a switch below was reset: the job breaks, a clock before it ends.
+  // it. If a rank is missing, a switch below no longer sums for the job, and the job breaks, a clock
+  // before it ends.
   localparam int RANKS_AT        = 48;
   localparam int CONTRIBUTORS_AT = 256;
 
