@@ -89,7 +89,7 @@ static bool leave_lacks_ranks(const uint8_t *payload)
 }
 
 /* Packets that a rank has sent after its LEAVE are lost. */
-static void break_behind_leave(struct join *join, unsigned job)
+static void break_after_leave(struct join *join, unsigned job)
 {
 	jobs_break(join->jobs, job);
 	for (unsigned port = 0; port < join->port_count; port++)
@@ -101,7 +101,6 @@ static void break_behind_leave(struct join *join, unsigned job)
 static void hand_out(struct join *join, unsigned job, bool marked, bool leaves)
 {
 	struct job *entry = &join->jobs->entries[job];
-	const bool breaks = leaves && leave_lacks_ranks(output_payload(join->output));
 
 	for (unsigned port = 0; port < join->port_count; port++) {
 		if (jobs_is_border(entry, port) ||
@@ -113,8 +112,8 @@ static void hand_out(struct join *join, unsigned job, bool marked, bool leaves)
 		queue_pop(queue);
 	}
 	entry->down_count++;
-	if (breaks)
-		break_behind_leave(join, job);
+	if (leaves && leave_lacks_ranks(output_payload(join->output)))
+		break_after_leave(join, job);
 	if (leaves)
 		leave_all(join, job);
 }

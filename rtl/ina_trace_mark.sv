@@ -19,7 +19,7 @@ module ina_trace_mark #(
 );
   localparam int SLOT_W = ina_pkg::TRACE_SLOT_W;
 
-  // From the first slot to the trailer there are four quads, a beat. What is in front of a slot is
+  // From the first slot to the trailer there are four quads, a beat. All before the slot is
   // zero as well, and zeros add nothing to a CRC. The port, which differs, is added below.
   logic [ina_pkg::BEAT_W-1:0] slots;
   logic [31:0]                crc;

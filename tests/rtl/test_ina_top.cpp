@@ -729,7 +729,7 @@ void traces(uint64_t seed)
 	}
 }
 
-/// A job's life at a switch by itself, at the highest of several, and below another one.
+/// A job's life at a single switch, at the top of several, and below another switch.
 void lives(uint64_t seed)
 {
 	Random random(seed);

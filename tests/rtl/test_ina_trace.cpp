@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // ina_trace: a TRACE leaves with the switch's id and port and its jobs in its level's slot, as
-// docs/protocol.md has it, and with the iCRC of that, in each form and at each level. What ina_top
-// writes changes between frames and within them. Every other frame leaves as it came, those that
-// only look like a TRACE too. All leave at a beat a clock.
+// docs/protocol.md has it, and with the iCRC of that, in each form and at each level. The mark
+// changes between frames and within them. Every other frame leaves unchanged, also one that only
+// looks like a TRACE. All leave at a beat a clock.
 
 #include "bench.hpp"
 #include "wire/ina_wire.h"
@@ -83,14 +83,13 @@ class Test
 			dut->s_axis_tkeep = bench::put_beat(dut->s_axis_tdata, bytes, given);
 			dut->s_axis_tlast = given + 1 == bench::beats_of(bytes);
 			dut->s_trace = frames.front().trace;
-			set_mark(frames.front().mark);
-			if (given > 0) { // the number of jobs has changed since
-				Mark later = frames.front().mark;
+			Mark mark = frames.front().mark;
 
-				later.jobs = static_cast<unsigned>(random.below(65));
-				later.crc = static_cast<uint32_t>(random.next());
-				set_mark(later);
+			if (given > 0) { // the number of jobs has changed since
+				mark.jobs = static_cast<unsigned>(random.below(65));
+				mark.crc = static_cast<uint32_t>(random.next());
 			}
+			set_mark(mark);
 			offered = true;
 		}
 		dut->s_axis_tvalid = offered;
