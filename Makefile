@@ -70,7 +70,7 @@ SKIPS ?= tell
 REPORT = $(abspath $(BUILD))/tests.xml
 CTEST = ctest --test-dir $(BUILD) --output-on-failure --progress -j $$(nproc) --output-junit $(REPORT) --test-output-size-passed 1000000
 LEAVE_OUT ?= torch|mpi|long|wide
-test: kernel build ## the tests, in half an hour; what was skipped comes last (SKIPS=error: that fails). LEAVE_OUT='torch|mpi' leaves out labels
+test: kernel build ## the tests without the labels in LEAVE_OUT='torch|mpi|long|wide'; lists skipped tests last (SKIPS=error: they fail the run)
 	@$(CTEST) $(if $(LEAVE_OUT),-LE '^($(LEAVE_OUT))$$'); code=$$?; tests/skips.py $(REPORT) $(SKIPS) && exit $$code
 
 test-all: ## all tests, PyTorch, two MPIs and the longest among them: hours

@@ -75,7 +75,10 @@ static bool find_heads(const struct join *join, unsigned job, struct heads *head
 	return true;
 }
 
-/* True after a switch below was reset: one rank's LEAVE has passed it in place of its part. */
+/*
+ * A switch below was reset, or broke the job: one rank's LEAVE has passed it in place of the part.
+ * A rank there may still wait for sums.
+ */
 static bool leave_lacks_ranks(const uint8_t *payload)
 {
 	struct ina_wire_header header;
@@ -86,6 +89,15 @@ static bool leave_lacks_ranks(const uint8_t *payload)
 	return trailer.contributors != header.rank_count;
 }
 
+/* Packets that a rank has sent after its LEAVE are lost. */
+static void break_after_leave(struct join *join, unsigned job)
+{
+	jobs_break(join->jobs, job);
+	for (unsigned port = 0; port < join->port_count; port++)
+		while (queue_fill(queue_of(join, port, job)) > 0)
+			queue_pop(queue_of(join, port, job));
+}
+
 /*
  * Hands out the sum of all ranks: in each waiting packet except the border's, and in the down
  * flow's.
@@ -93,7 +105,6 @@ static bool leave_lacks_ranks(const uint8_t *payload)
 static void hand_out(struct join *join, unsigned job, bool marked, bool leaves)
 {
 	struct job *entry = &join->jobs->entries[job];
-	const bool breaks = leaves && leave_lacks_ranks(output_payload(join->output));
 
 	for (unsigned port = 0; port < join->port_count; port++) {
 		if (jobs_is_border(entry, port) ||
@@ -105,8 +116,8 @@ static void hand_out(struct join *join, unsigned job, bool marked, bool leaves)
 		queue_pop(queue);
 	}
 	entry->down_count++;
-	if (breaks)
-		jobs_break(join->jobs, job);
+	if (leaves && leave_lacks_ranks(output_payload(join->output)))
+		break_after_leave(join, job);
 	if (leaves)
 		leave_all(join, job);
 }

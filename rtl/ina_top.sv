@@ -532,7 +532,7 @@ module ina_top #(
       .busy(relay_busy));
 
   // A LEAVE is one beat: its header has the rank count, its trailer the contributors. If they
-  // differ, a switch below was reset: the job breaks, one clock before it ends.
+  // differ, a switch below no longer sums for the job, and the job breaks, one clock before it ends.
   localparam int RANKS_AT        = 48;
   localparam int CONTRIBUTORS_AT = 256;
 

@@ -19,7 +19,7 @@ module ina_trace (
     input  logic [ina_pkg::BEAT_W-1:0]     s_axis_tdata,
     input  logic [ina_pkg::BEAT_BYTES-1:0] s_axis_tkeep,
     input  logic                           s_axis_tlast,
-    input  logic                           s_trace,  // with all beats of a TRACE to be filled
+    input  logic                           s_trace,  // with each beat of a TRACE with an empty slot
 
     output logic                           m_axis_tvalid,
     input  logic                           m_axis_tready,
@@ -30,15 +30,15 @@ module ina_trace (
   localparam int BEAT_W     = ina_pkg::BEAT_W;
   localparam int SLOT_W     = ina_pkg::TRACE_SLOT_W;
 
-  // Positions in bytes. With IPv4 and no tag the payload begins at byte 54. The first slot follows
-  // the message header; the trailer and the iCRC follow the last slot.
-  localparam int PAYLOAD_AT   = 54;
-  localparam int VLAN_BYTES   = 4;
-  localparam int IPV6_BYTES   = 20;
-  localparam int SLOTS_AT     = 32;  // relative to the payload
-  localparam int CHECKSUM_AT  = -14; // of UDP; also relative
-  localparam int FORM_COUNT   = 4;
-  localparam int TRACE_BEATS  = 3;
+  // Positions in bytes. With IPv4 and no tag the payload begins at byte 54. The first slot
+  // follows the message header; the trailer and the iCRC follow the last slot.
+  localparam int PAYLOAD_AT    = 54;
+  localparam int VLAN_BYTES    = 4;
+  localparam int IPV6_BYTES    = 20;
+  localparam int SLOTS_AT      = 32;  // from the payload's first byte
+  localparam int CHECKSUM_BACK = 14;  // of UDP, before it
+  localparam int FORM_COUNT    = 4;
+  localparam int TRACE_BEATS   = 3;
 
   logic load;
 
@@ -63,7 +63,8 @@ module ina_trace (
   logic [31:0] crc;
 
   // The bytes from the first slot to the iCRC.
-  logic [4*SLOT_W+32-1:0] slots;
+  localparam int SLOTS_W = 4 * SLOT_W + 32;
+  logic [SLOTS_W-1:0] slots;
 
   always_comb begin
     slots = '0;
@@ -72,20 +73,22 @@ module ina_trace (
     slots[4*SLOT_W+:32] = crc;
   end
 
-  logic [BEAT_W-1:0] filled;
+  logic [BEAT_W-1:0]             filled;
+  logic [TRACE_BEATS*BEAT_W-1:0] added;    // to the whole frame
+  logic [TRACE_BEATS*BEAT_W-1:0] cleared;  // its UDP checksum
 
   always_comb begin
-    filled = s_axis_tdata;
+    filled  = s_axis_tdata;
+    added   = '0;
+    cleared = '0;
     for (int f = 0; f < FORM_COUNT; f++)
-      for (int b = 0; b < TRACE_BEATS; b++)
-        if (s_trace && form == 2'(f) && beat == 2'(b))
-          filled = (s_axis_tdata
-              ^ BEAT_W'((TRACE_BEATS*BEAT_W)'(slots)
-                        << (PAYLOAD_AT + f % 2 * VLAN_BYTES + f / 2 * IPV6_BYTES + SLOTS_AT) * 8
-                        >> b * BEAT_W))
-              & ~BEAT_W'((TRACE_BEATS*BEAT_W)'(16'hFFFF)
-                         << (PAYLOAD_AT + f % 2 * VLAN_BYTES + f / 2 * IPV6_BYTES + CHECKSUM_AT) * 8
-                         >> b * BEAT_W);
+      if (s_trace && form == 2'(f)) begin
+        added[(PAYLOAD_AT + f % 2 * VLAN_BYTES + f / 2 * IPV6_BYTES + SLOTS_AT)*8 +: SLOTS_W] = slots;
+        cleared[(PAYLOAD_AT + f % 2 * VLAN_BYTES + f / 2 * IPV6_BYTES - CHECKSUM_BACK)*8 +: 16] = '1;
+      end
+    for (int b = 0; b < TRACE_BEATS; b++)
+      if (s_trace && beat == 2'(b))
+        filled = (s_axis_tdata ^ added[b*BEAT_W +: BEAT_W]) & ~cleared[b*BEAT_W +: BEAT_W];
   end
 
   always_ff @(posedge clk) begin

@@ -8,7 +8,7 @@
 #   lab      boots hosts. In real time they keep a small machine busy: such a test runs alone
 #   virtual  all its labs run in virtual time, with one processor each: such tests run next to others
 #
-# `make test` leaves out the next four, so that it takes half an hour; `make test-all` has them.
+# `make test` leaves out the next four; `make test-all` has them.
 #
 #   torch    PyTorch on hosts
 #   mpi      programs of two MPIs on hosts

@@ -137,14 +137,14 @@ static void draw_settings(struct bed *bed)
 	set->hold = 2 * levels * (set->queue + set->delay + set->jitter + 2) + 64;
 	set->quiet = 3 * set->hold;
 	set->time_to_live = 2 * set->hold + PICK(bed, 4, 10) * set->timeout;
-	/* Longer than two ACK timeouts and the way of the packets that are resent then. */
+	/* Longer than two ACK timeouts and the delay of a retransmission. */
 	set->suspicion = 1 + (2 * set->timeout + set->hold) / set->quiet;
 	set->patience = 4 * set->quiet + 2 * set->time_to_live + 20 * set->timeout;
 	set->reuses_qpn = bed_chance(bed, 200000);
 	set->is_clean = bed_chance(bed, 400000);
 	/*
-	 * Higher switches receive nothing while a rank below each of them is late, or loses frames.
-	 * A job without faults must not expire there in this time.
+	 * A switch of level 2 or 3 receives no packets while a rank below each of its children is
+	 * late or loses frames. A job without faults must not expire there.
 	 */
 	set->above_to_live = set->time_to_live;
 	if (set->is_clean && set->above_to_live < LATE_MAX + 20 * set->timeout)

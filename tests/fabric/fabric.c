@@ -16,8 +16,8 @@
 
 #include "bed.h"
 
-/* A run that has not ended by this time never will. */
-#define END ((uint64_t)4000000 * FRAME_TIME)
+/* Longer than the longest pauses between two attempts of a job, after each fault of a seed. */
+#define END ((uint64_t)20000000 * FRAME_TIME)
 
 struct wanted {
 	uint64_t first, seeds, frames;

@@ -148,8 +148,13 @@ class Comparison
 		            sizeof(contributors));
 		for (unsigned i = 0; i < 2; i++) // the quiet time after the reset ends
 			tick();
-		for (size_t index = 0; index < job.packets(); index++)
+		for (size_t index = 0; index + 1 < job.packets(); index++)
 			put_all(job, index);
+		for (const traffic::Rank &rank : job.ranks) {
+			put(rank.port, rank.frame(job.packets() - 1));
+			if (&rank == &job.ranks[0]) // and one packet more, which is lost
+				put(rank.port, behind(rank, job.packets()));
+		}
 		CHECK(rtl.counter(JOBS_CLOSED) == 1, "the job has not ended");
 		CHECK(rtl.counter(JOBS_BROKEN) == lacks, "lacks a rank: %u", lacks);
 		const uint64_t dropped = rtl.counter(QUIET_DROPPED);
@@ -191,6 +196,16 @@ class Comparison
 	{
 		static_cast<Comparison *>(context)->expected[port].emplace_back(frame,
 		                                                                frame + length);
+	}
+
+	/// What a rank has sent once, with the PSN of another packet.
+	static Bytes behind(const traffic::Rank &rank, size_t index)
+	{
+		Bytes frame = rank.frame(1);
+
+		bench::put_be32(frame, rank.form.bth() + 8, rank.psn(index));
+		bench::seal(frame);
+		return frame;
 	}
 
 	void put_all(const traffic::Job &job, size_t index)
@@ -717,7 +732,7 @@ void traces(uint64_t seed)
 	}
 }
 
-/// The life of a job at a single switch, at the highest of several, and below another one.
+/// A job's life at a single switch, at the top of several, and below another switch.
 void lives(uint64_t seed)
 {
 	Random random(seed);

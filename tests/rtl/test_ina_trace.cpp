@@ -84,14 +84,13 @@ class Test
 			dut->s_axis_tkeep = bench::put_beat(dut->s_axis_tdata, bytes, given);
 			dut->s_axis_tlast = given + 1 == bench::beats_of(bytes);
 			dut->s_trace = frames.front().trace;
-			set_mark(frames.front().mark);
-			if (given > 0) { // the number of jobs has changed since
-				Mark later = frames.front().mark;
+			Mark mark = frames.front().mark;
 
-				later.jobs = static_cast<unsigned>(random.below(65));
-				later.crc = static_cast<uint32_t>(random.next());
-				set_mark(later);
+			if (given > 0) { // the number of jobs has changed since
+				mark.jobs = static_cast<unsigned>(random.below(65));
+				mark.crc = static_cast<uint32_t>(random.next());
 			}
+			set_mark(mark);
 			offered = true;
 		}
 		dut->s_axis_tvalid = offered;
