@@ -135,28 +135,17 @@ static void test_fat_tree(void **state)
 static void test_bad_specs(void **state)
 {
 	static const char *const specs[] = {
-	        "leaf-spine:8",
-	        "leaf-spine:2x2x2",
-	        "leaf-spine:0x4",
-	        "leaf-spine:2x",
-	        "leaf-spine:x2",
-	        "leaf-spine:2x2 ",
-	        "leaf-spine:-1x2",
-	        "leaf-spine:2x16",
-	        "leaf-spine:17x2",
-	        "leaf-spine:1x4",
-	        "tree:1",
-	        "tree:2x2x2x2",
-	        "tree:16x16x16",
-	        "clos:2x2",
-	        "clos:17x2x2",
-	        "clos:2x1x1",
-	        "fat-tree:3",
-	        "fat-tree:12",
-	        "fat-tree:2x2",
-	        "ring:4",
-	        "leaf-spine",
-	        "",
+	        "leaf-spine:8",    "leaf-spine:2x2x2",
+	        "leaf-spine:0x4",  "leaf-spine:2x",
+	        "leaf-spine:x2",   "leaf-spine:2x2 ",
+	        "leaf-spine:-1x2", "leaf-spine:2x16",
+	        "leaf-spine:17x2", "leaf-spine:1x4",
+	        "tree:1",          "tree:2x2x2x2",
+	        "tree:16x16x16",   "clos:2x2",
+	        "clos:17x2x2",     "clos:2x1x1",
+	        "fat-tree:3",      "fat-tree:12",
+	        "fat-tree:2x2",    "ring:4",
+	        "leaf-spine",      "",
 	};
 
 	(void)state;
@@ -364,10 +353,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(test_leaf_spine), cmocka_unit_test(test_tree),
-	        cmocka_unit_test(test_fat_tree),
-	        cmocka_unit_test(test_bad_specs),  cmocka_unit_test(test_file),
-	        cmocka_unit_test(test_bad_files),  cmocka_unit_test(test_settings),
-	        cmocka_unit_test(test_routes),     cmocka_unit_test(test_multipath),
+	        cmocka_unit_test(test_fat_tree),   cmocka_unit_test(test_bad_specs),
+	        cmocka_unit_test(test_file),       cmocka_unit_test(test_bad_files),
+	        cmocka_unit_test(test_settings),   cmocka_unit_test(test_routes),
+	        cmocka_unit_test(test_multipath),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,7 +2,7 @@
 """PSNs: the table row by row, and the rules after it."""
 import pytest
 
-from flows import SLOTS, Flow, Job, check_made, check_probe, check_raw
+from flows import SLOTS, Job, check_made, check_probe, check_raw
 from roce import (DATA, JOB, JOIN, LEAVE, SEND_FIRST, SEND_LAST, SEND_MIDDLE, asks_for_ack, payload_of,
                   psn_of, trailer_of)
 
