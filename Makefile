@@ -47,7 +47,7 @@ programs: need-demo ## what people run, without the tests: ina-lab, ina-bridge, 
 	@echo "programs: ina-lab, ina-bridge and ina-perf; about a minute on two cores"
 	@cmake --build $(BUILD) --target ina-lab ina-bridge ina-perf $(if $(MAKE_TERMOUT),,-- --quiet)
 
-build: need-demo+test+plan+torch+mpi+formal+synth
+build: need-demo+test+lint+plan+torch+mpi+formal+synth
 	@$(CONFIGURE) -DINA_TESTS=ON -DINA_WERROR=ON $(QUIETLY)
 	@cmake --build $(BUILD)
 
