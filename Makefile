@@ -9,7 +9,7 @@ BUILD := build
 
 all: build ## install missing packages, configure and build everything into build/
 
-help: ## this list
+help: ## this list; times in brackets were measured on two cores
 	@awk -F ':.*## ' '/^# == / { printf "\n%s\n", substr($$0, 6) } \
 		/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
@@ -23,7 +23,7 @@ need-%:
 # == To try it
 # The kernel takes the longest to build. Its build starts before the programs are compiled and runs in the background at low
 # priority. The second call waits for it and prints its progress.
-demo: need-demo ## four hosts all-reduce through the RTL, and by ring, compared in a table (8 minutes at first)
+demo: need-demo ## four hosts all-reduce through the RTL, and over a ring, compared in a table (8 minutes at first)
 	@mkdir -p $(BUILD); nice -n 5 lab/build-kernel.sh .kernel >$(BUILD)/kernel.log 2>&1 & \
 		trap "kill $$! 2>/dev/null" EXIT; $(MAKE) --no-print-directory programs && lab/build-kernel.sh .kernel
 	@allreduce/demo.py $(BUILD)
@@ -36,13 +36,13 @@ demo-training: need-demo+docs+torch kernel programs ## four hosts train on Fashi
 	@frameworks/torch/demo/demo.py --build $(BUILD)
 
 # == To build it
-kernel: need-demo ## build the hosts' Linux kernel into .kernel/, once (four minutes)
+kernel: need-demo ## build the hosts' Linux kernel into .kernel/, once (4 minutes)
 	@lab/build-kernel.sh .kernel
 
 # An existing build folder keeps its configuration, including whether it has the tests.
 CONFIGURE = cmake -S . -B $(BUILD) -G Ninja
 QUIETLY = $(if $(wildcard $(BUILD)/build.ninja),>/dev/null)
-programs: need-demo ## what people run, without the tests: ina-lab, ina-bridge, ina-perf
+programs: need-demo ## what people run, without the tests: ina-lab, ina-bridge, ina-perf (1 minute)
 	@$(CONFIGURE) $(or $(QUIETLY),-DINA_TESTS=OFF)
 	@echo "programs: ina-lab, ina-bridge and ina-perf; about a minute on two cores"
 	@cmake --build $(BUILD) --target ina-lab ina-bridge ina-perf $(if $(MAKE_TERMOUT),,-- --quiet)
@@ -54,7 +54,7 @@ build: need-demo+test+lint+plan+torch+mpi+formal+synth
 # `make install` is independent of the other targets: cmake, ninja, a C compiler, libibverbs-dev, librdmacm-dev and
 # libjansson-dev are enough.
 PREFIX ?= /usr/local
-install: ## install libina, its manual, ina-perf and, where torch is there, torch_ina under PREFIX=/usr/local, staged in DESTDIR=
+install: ## install libina, its manual, ina-perf and, where torch is installed, torch_ina under PREFIX=/usr/local, staged in DESTDIR=
 	@cmake -S . -B $(BUILD)/install -G Ninja --log-level=WARNING -DINA_PARTS="hostlib;allreduce;frameworks/torch" \
 		-DINA_TESTS=OFF -DCMAKE_INSTALL_PREFIX=$(PREFIX)
 	@cmake --build $(BUILD)/install
@@ -73,7 +73,7 @@ LEAVE_OUT ?= torch|mpi|long|wide
 test: kernel build ## the tests without the labels in LEAVE_OUT='torch|mpi|long|wide'; lists skipped tests last (SKIPS=error: they fail the run)
 	@$(CTEST) $(if $(LEAVE_OUT),-LE '^($(LEAVE_OUT))$$'); code=$$?; tests/skips.py $(REPORT) $(SKIPS) && exit $$code
 
-test-all: ## all tests, PyTorch, two MPIs and the longest among them: hours
+test-all: ## all tests, PyTorch, two MPIs and the longest among them (hours)
 	@$(MAKE) --no-print-directory test LEAVE_OUT=
 
 test-quick: kernel build ## a cross-section: units, small benches of the RTL, four small labs (3 minutes after the build)
@@ -81,7 +81,7 @@ test-quick: kernel build ## a cross-section: units, small benches of the RTL, fo
 
 # A lab's hosts have too little address space for the address sanitizer, so their programs use UBSan and memcheck.
 SANITIZED := $(abspath $(BUILD))/sanitize
-test-sanitize: need-demo+test+plan kernel ## all tests but the RTL's own under ASan and UBSan; on hosts UBSan and memcheck (an hour)
+test-sanitize: need-demo+test+plan kernel ## all tests but the RTL's own under ASan and UBSan; on hosts UBSan and memcheck (60 minutes)
 	@cmake -S . -B $(SANITIZED) -G Ninja --log-level=WARNING -DINA_WERROR=ON -DINA_SANITIZE=address,undefined \
 		-DINA_PARTS="model;rtl;sim-bridge;hostlib;allreduce;lab;planner"
 	@cmake --build $(SANITIZED)
@@ -102,19 +102,19 @@ torture: kernel build ## SEEDS=100 schedules of faults from FIRST=1 on, PARALLEL
 	@tests/torture/torture.py --build $(BUILD) --seeds $(SEEDS) --first $(FIRST) --parallel $(or $(PARALLEL),$$(nproc))
 
 MINUTES ?= 10
-soak: kernel build ## MINUTES=10 of communicators with losses, duplicates and late ranks, of JOBS=1 jobs at once (CONTEXTS=4: in turns), in real time; memory must not grow
+soak: kernel build ## MINUTES=10 of communicators with losses, duplicates and late ranks, of JOBS=1 jobs at the same time (CONTEXTS=4: in turns), in real time; memory must not grow
 	@tests/torture/soak.py --build $(BUILD) --seconds $$(($(MINUTES) * 60)) $(if $(SEED),--seed $(SEED)) $(if $(JOBS),--jobs $(JOBS)) $(if $(CONTEXTS),--contexts $(CONTEXTS))
 
 scale: kernel build ## HOSTS=64 (or 16): round a plain switch, in real and in virtual time; then 16 ranks on each, with the RTL in a fabric
 	@INA_HOSTS=$(or $(HOSTS),64) ctest --test-dir $(BUILD) -V -R '^(lab|system)\.scale$$'
 
-lockstep: build ## RTL beside the C model for 2,000,000 random packets, and as many through drawn fabrics (PACKETS=n, FIRST=seed), for the night
+lockstep: build ## compare RTL and C model for 2,000,000 random packets, and as many through random fabrics (PACKETS=n, FIRST=seed), for the night
 	@tests/rtl/lockstep.sh $(BUILD) $(or $(PACKETS),2000000) $(FIRST)
 
-fabric: build ## the protocol in drawn fabrics with drawn faults, SEEDS=10000000 of them, for the night
+fabric: build ## the protocol in random fabrics with random faults, SEEDS=10000000 of them, for the night
 	@$(BUILD)/fabric --first $(or $(FIRST),1) --count $(or $(SEEDS),10000000)
 
-four-state: build ## the whole RTL in four states for 100,000 random packets (PACKETS=n): no X may come out; for the night
+four-state: build ## the whole RTL in four states for 100,000 random packets (PACKETS=n): no X may come out; for the night (60 minutes of a processor)
 	@INA_PACKETS=$(or $(PACKETS),100000) $(BUILD)/test_ina_four_state
 
 new-seeds: build ## benches of the RTL, units of model and library, each with a new random seed, ROUNDS=1 times, for the night
@@ -130,27 +130,27 @@ bench-rtl: kernel build ## the RTL's speed: beats a clock, latency, and hosts' g
 	@scripts/bench-rtl.py $(BUILD)
 	@tests/bench/sim_speed.py --build $(BUILD) --json $(BUILD)/sim-speed.json
 
-bench-virtual: need-demo+bench kernel programs ## in virtual time: 10 to 100 Gb/s, 2 to 8 hosts, against ring; JSON in build/ (an hour)
+bench-virtual: need-demo+bench kernel programs ## in virtual time: 10 to 100 Gb/s, 2 to 8 hosts, against ring; JSON in build/ (60 minutes)
 	@cmake --build $(BUILD) --target gloo_ring
 	@tests/bench/virtual.py --build $(BUILD) --json $(BUILD)/bench-virtual.json
 
 bench-fabric: kernel build ## in virtual time: 16 and 64 hosts at several switches, against ring; JSON in build/ (hours)
 	@tests/bench/fabric.py --build $(BUILD) --json $(BUILD)/bench-fabric.json
 
-bench-torch: need-demo+torch kernel programs ## DDP's buckets by ina beside gloo, in wall-clock time; what known models gain, in virtual time
+bench-torch: need-demo+torch kernel programs ## DDP's buckets by ina and by gloo, in wall-clock time; what known models gain, in virtual time
 	@cmake --build $(BUILD) --target torch_ina
 	@tests/bench/torch_buckets.py --build $(BUILD)
 	@tests/bench/torch_models.py --build $(BUILD)
 
-papers: need-demo+bench+plan kernel programs ## docs/papers.md measured afresh: what five papers claim, and what runs here in its place (an hour)
+papers: need-demo+bench+plan kernel programs ## docs/papers.md measured afresh: what five papers claim, and what runs here in its place (60 minutes)
 	@cmake --build $(BUILD) --target bench-programs ina-plan
 	@tests/bench/papers.py --build $(BUILD)
 
-charts: need-demo+docs kernel programs ## README's chart and picture and docs/results.md's first tables, measured afresh in virtual time (5 minutes)
+charts: need-demo+docs kernel programs ## README's picture, docs/results.md's chart and first tables, measured afresh in virtual time (5 minutes)
 	@tests/bench/virtual.py --build $(BUILD) --parts charts --json docs/pictures/results.json
 	@docs/pictures/draw.py
 
-renew: kernel build ## measure anew what tests expect of virtual time, where a change is meant to change it (a minute)
+renew: kernel build ## measure anew what tests expect of virtual time, where a change is meant to change it (1 minute)
 	@INA_RENEW=1 ctest --test-dir $(BUILD) --output-on-failure -R '^system\.figures$$'
 
 waves: need-demo+docs kernel programs ## one all-reduce on two hosts, with every signal of the RTL for GTKWave
@@ -163,7 +163,7 @@ fuzz: build ## fuzz the model and the bridge, SECONDS=60 each; what is kept goes
 	@tests/fuzz/run.sh explore $(SECONDS) $(BUILD)
 
 # == The RTL as hardware
-synth: need-synth ## what the aggregator costs on an FPGA, by module; JSON in build/synth/
+synth: need-synth ## what the aggregator costs on an FPGA, by module; JSON in build/synth/ (16 minutes of a processor)
 	@scripts/synth/synth.py --out $(BUILD)/synth
 
 formal: need-formal ## prove the RTL's modules: bounded, by induction, and that the proofs cover something
