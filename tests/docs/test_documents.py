@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The documents: links work, names in backticks exist, the README is one page, and the pictures agree with
+"""The documents: links work, names in backticks exist, tables are readable, the README is one page, and the pictures agree with
 their data."""
 import functools
 import json
@@ -13,6 +13,7 @@ import pytest
 
 SOURCE = Path(__file__).resolve().parents[2]
 PAGES = sorted(path for path in SOURCE.rglob("*.md") if not re.match(r"build|\.", str(path.relative_to(SOURCE))))
+CELL_WORDS = 30
 
 # Names in backticks that are neither files nor identifiers of this project, each with the reason.
 FOREIGN = {
@@ -104,6 +105,13 @@ def test_links(page):
 def test_names(page):
     """Files and identifiers in backticks exist."""
     assert sorted(set(unknown_names(page))) == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(SOURCE)))
+def test_tables(page):
+    """The explanation of a table stands below it, not in its cells."""
+    rows = re.findall(r"^ *\|(.*)\|$", page.read_text(), re.M)
+    assert not [cell for row in rows for cell in re.split(r"(?<!\\)\|", row) if len(cell.split()) > CELL_WORDS]
 
 
 def test_the_readme_is_one_page():
