@@ -324,8 +324,8 @@ struct ina_stats {
 
 	/*
 	 * The option channels: the number of channels, and for each channel:
-	 * channel_weights: its share of the elements that are all-reduced next, relative to the
-	 * other channels' weights; 0: it has lost its aggregator.
+	 * channel_weights: its weight. The channels get the elements that are all-reduced next in
+	 * proportion to their weights; 0: it has lost its aggregator.
 	 * channel_tops: the id of the switch at the top of its tree; 0: no switch, or the switch
 	 * does not report its id.
 	 * channel_bytes: bytes of elements that it has all-reduced.
