@@ -28,7 +28,7 @@ static bool all_lost(const struct ina_channels *channels, uint32_t lost)
 	return lost == bit(channels->comm->strands.count) - 1;
 }
 
-/* The channel that carries a step that is not cut: the first one that gets a part. */
+/* The channel that carries a step that is not cut: the first one that has a weight. */
 static int lead_of(const struct ina_channels *channels, uint32_t lost)
 {
 	int lead = 0;
@@ -135,7 +135,7 @@ static void forget_dry(struct ina_channels *channels)
 
 /*
  * Begins a tally, and trials on channels that have lost their aggregators. Short calls have no
- * tally, since it would cost as much as they do, except if the parts are not equal: these may have
+ * tally, since it would cost as much as they do, except if the rates are not equal: these may have
  * become wrong.
  */
 static enum ina_status begin_tally(struct ina_channels *channels, struct ina_channel_step *step,
