@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The folder of a run, with the instructions that lab/guest-init reads. */
 #include "workspace.h"
+
+#include "common/parse.h"
 #include "resources.h"
 
 #include <errno.h>
@@ -35,6 +37,10 @@ extern char **environ;
  */
 #define SHARED_ACK_TIMEOUT 16
 #define SHARED_HOSTS       4
+
+/* The ACK timeout that libina sets if nobody asks for another, and the largest one. */
+#define DEFAULT_ACK_TIMEOUT 14
+#define ACK_TIMEOUT_MAX     31
 
 static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *ftw)
 {
@@ -121,11 +127,17 @@ static bool begins_with_any(const char *text, const char *const *beginnings)
 	return false;
 }
 
-static int shared_ack_timeout(int hosts)
+int lab_workspace_ack_timeout(const struct lab_options *options)
 {
+	const char *given = getenv("INA_ACK_TIMEOUT");
 	int exponent = SHARED_ACK_TIMEOUT;
+	uint64_t number;
 
-	for (int many = SHARED_HOSTS; many < hosts; many *= 2)
+	if (given && ina_parse_whole(given, 1, ACK_TIMEOUT_MAX, &number))
+		return (int)number;
+	if (options->is_virtual)
+		return DEFAULT_ACK_TIMEOUT;
+	for (int many = SHARED_HOSTS; many < options->host_count; many *= 2)
 		exponent++;
 	return exponent;
 }
@@ -165,7 +177,7 @@ static bool write_environment(const struct lab_workspace *workspace, int host, i
 	if (file && options->is_virtual && !rank)
 		fprintf(file, "INA_PROGRESS=%s/%s%c", workspace->path, LAB_PROGRESS_FILE, 0);
 	if (file && !options->is_virtual && !getenv("INA_ACK_TIMEOUT"))
-		fprintf(file, "INA_ACK_TIMEOUT=%d%c", shared_ack_timeout(options->host_count), 0);
+		fprintf(file, "INA_ACK_TIMEOUT=%d%c", lab_workspace_ack_timeout(options), 0);
 	return close_order(file);
 }
 
