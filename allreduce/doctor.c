@@ -18,7 +18,7 @@ static const char *remedy(enum ina_status status)
 {
 	switch (status) {
 	case INA_ERR_ARGUMENT:
-		return "see ENVIRONMENT in `man 7 ina`, or start by mpirun, srun or torchrun";
+		return "see ENVIRONMENT in `man 7 ina`, or start it with mpirun, srun or torchrun";
 	case INA_ERR_MISMATCH:
 		return "start all ranks alike, and give all hosts and switches the same MTU";
 	case INA_ERR_TIMEOUT:

@@ -31,7 +31,7 @@ def assert_ended_alike(result, time, reason):
 
 
 def assert_right(result):
-    assert "WRONG" not in result.out and "is gone" not in result.out, result
+    assert "WRONG" not in result.out and "disconnected" not in result.out, result
 
 
 @pytest.mark.parametrize("aggregator", ["model", "off"])
@@ -44,7 +44,7 @@ def test_all_ranks_hear_the_reason(tmp_path, aggregator, time, what, reason):
         assert_ended_alike(result, time, reason)
     else:
         assert result.out.count("went on") == N, result
-        assert any(reason in line for line in result.err.splitlines() if "goes on by ring" in line), result
+        assert any(reason in line for line in result.err.splitlines() if "continues over the ring" in line), result
 
 
 @pytest.mark.parametrize("time, what, reason", [

@@ -77,7 +77,7 @@ def test_a_rank_that_dies(tmp_path, victim):
                f"[ $INA_RANK != {victim} ] || {{ sleep 1; kill -9 $pid; }}; wait $pid")
     result = run(tmp_path, 2, [*MODEL, "--host-byte-cost", 20, *ranks((2, 3))], ["sh", "-c", command])
     assert result.code not in (0, 124, 125), result
-    assert result.err.count(f"INA_ERR_PEER: rank {victim} is gone") == 4, result
+    assert result.err.count(f"INA_ERR_PEER: rank {victim} disconnected") == 4, result
 
 
 def test_ranks_that_disagree(tmp_path):

@@ -172,7 +172,7 @@ def judge_faults(schedule, stats):
 
 
 def names(rank, text):
-    """'rank 2 is gone', 'ranks 1, 2 did not come'."""
+    """'rank 2 disconnected', 'ranks 1, 2 did not connect'."""
     found = re.search(r"\branks? (\d+(?:(?:, | and )\d+)*)", text)
     return bool(found) and str(rank) in re.findall(r"\d+", found[1])
 
