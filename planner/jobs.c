@@ -286,7 +286,7 @@ bool plan_jobs_read(struct plan_jobs *jobs, struct plan_graph *graph,
 		FILE *file = fopen(path, "re");
 
 		if (!file)
-			return complain(&reader, NULL, NULL, "no file that can be read");
+			return complain(&reader, NULL, NULL, "not a readable file");
 		root = json_loadf(file, JSON_REJECT_DUPLICATES, &json_error);
 		fclose(file);
 	}

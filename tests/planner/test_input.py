@@ -63,7 +63,7 @@ def test_jobs(tmp_path, text, parts):
 
 
 @pytest.mark.parametrize("text, parts", [
-    ('{"switches": [{"name": "a", "hosts": 2}, {"name": "b", "hosts": 2}]}', ["no way up and down from host 0 (at 'a') to host 2"]),
+    ('{"switches": [{"name": "a", "hosts": 2}, {"name": "b", "hosts": 2}]}', ["no path up and down from host 0 (at 'a') to host 2"]),
     ('{"switches": [{"name": "a", "hosts": 2}], "cables": {"host0": {"link-rate": 0}}}', ["'host0'", "link-rate", "'0'"]),
     ('{"switches": [{"name": "a", "hosts": 2}], "cables": {"host7": {"link-rate": "1G"}}}', ["'host7'"]),
     ('{"switches": [{"name": "a", "hosts": [0, 0]}]}', ["'a'", "host 0"]),
@@ -79,7 +79,7 @@ def test_fabrics(tmp_path, text, parts):
     ("", "takes a fabric and a file of jobs"),
     ("tree:4", "takes a fabric and a file of jobs"),
     ("tree:4 a b", "'b' is one argument too many"),
-    ("tree:4 /nowhere/jobs.json", "jobs /nowhere/jobs.json: no file that can be read"),
+    ("tree:4 /nowhere/jobs.json", "jobs /nowhere/jobs.json: not a readable file"),
     ("tree:0 a", "tree:0"),
     ("/nowhere/fabric.json a", "/nowhere/fabric.json"),
     ("--example torus", "not 'torus'"),
@@ -98,7 +98,7 @@ def test_arguments(arguments, part):
 def test_output_that_cannot_be_written():
     with open("/dev/full", "w") as full:
         run = subprocess.run([PLAN, "--example", "grid"], stdout=full, stderr=subprocess.PIPE, text=True)
-    assert run.returncode == 1 and run.stderr == "ina-plan: stdout could not be written in full: check the free space\n"
+    assert run.returncode == 1 and run.stderr == "ina-plan: could not write all of stdout: check the free space\n"
 
 
 def test_man_page():

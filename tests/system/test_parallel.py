@@ -119,7 +119,7 @@ def test_explain(tmp_path, hosts, sentence):
 @pytest.mark.parametrize("text, complaint", [
     ("0", "--ranks-per-host takes a whole number from 1 to 1024"),
     ("1,2,3", "--ranks-per-host has 3 numbers for 2 hosts"),
-    ("1000", "2000 ranks are more than 1024"),
+    ("1000", "2000 ranks exceed the limit of 1024"),
 ])
 def test_wrong_options(tmp_path, text, complaint):
     result = run(tmp_path, 2, ["--ranks-per-host", text], ["true"])

@@ -68,7 +68,7 @@ def judge_end(schedule, run, lines):
         wrong.append(f"of (job, rank) {sorted(missing)} did not come to their end")
     # A rank that dies after its own end may do so before or after the end of all.
     if run.code not in ({0} if not killed else {0, 125} if killed <= ended else {125}):
-        said = [line for line in run.err.splitlines() if "bridge" in line or "time is up" in line]
+        said = [line for line in run.err.splitlines() if "bridge" in line or "(--timeout)" in line]
         wrong.append(f"ina-lab ended with {run.code}: {'; '.join(said)}")
     if run.stats["virtual_time"]["run_ns"] > END_S * 1e9:
         wrong.append(f"it took {run.stats['virtual_time']['run_ns'] / 1e9:.1f} s of virtual time")

@@ -755,7 +755,7 @@ static void a_late_rank_is_waited_for(void **state)
 	for (int r = 0; r < 3; r++)
 		assert_int_equal(ROW->advance(apart_of(r), false, &moved, &failure), INA_OK);
 	assert_int_equal(apart_of(0)->stage, INA_APART_CONNECTING);
-	expect_timeout(0, "was not connected with its neighbours");
+	expect_timeout(0, "connecting to its neighbours");
 	close_ranks(3);
 
 	open_ranks(3, false);

@@ -728,9 +728,9 @@ static void a_job_without_a_name(void **state)
 {
 	(void)state;
 	send_away(NULL, 1, 4, INA_ERR_MISMATCH, "rank 1 was started as one of 4 ranks");
-	send_away(NULL, 7, 3, INA_ERR_MISMATCH, "a rank 7 came");
+	send_away(NULL, 7, 3, INA_ERR_MISMATCH, "rank 7 connected");
 	send_away(NULL, 2, 3, INA_ERR_MISMATCH, "two processes were started as rank 2");
-	send_away(NULL, 0, 4, INA_ERR_SYSTEM, "another job may be there");
+	send_away(NULL, 0, 4, INA_ERR_SYSTEM, "another job may use it");
 }
 
 static void secrets(void **state)
