@@ -104,7 +104,7 @@ def test_against_flat_ring(tmp_path, hosts, locals_):
 
 
 @pytest.mark.parametrize("hosts, sentence", [
-    (1, "will not help: there is one machine"),
+    (1, "will not help: all ranks are on one machine"),
     (2, "will not save bytes: a ring of 2 machines sends M as well"),
     (3, "sends M between machines, where a ring sends 1.33 M"),
 ])
