@@ -195,7 +195,7 @@ def small(options):
         for way, measure in ways.items():
             times[way].append(measure())
     medians = {way: statistics.median(sets) for way, sets in times.items()}
-    print(f"# 8 bytes on {SMALL_HOSTS} hosts, beside the round trip of ibv_rc_pingpong between two of them\n"
+    print(f"# 8 bytes on {SMALL_HOSTS} hosts, compared with the round trip of ibv_rc_pingpong between two of them\n"
           f"# {'':12} {'time (us)':>9} {'to ina':>8}  sets (us)")
     for way, sets in times.items():
         print(f"  {way:12} {medians[way] * 1e6:9.1f} {medians[way] / medians['ina']:8.2f}  "

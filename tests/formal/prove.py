@@ -246,7 +246,7 @@ def choice(proofs, name):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("proof", nargs="*",
-                        help="of proofs.txt, or NAME.N for one mutant of it; all where none is named")
+                        help="of proofs.txt, or NAME.N for one mutant of it; all if no name is given")
     parser.add_argument("--quick", action="store_true", help="bmc only, to the quick depth")
     parser.add_argument("--mutants", action="store_true", help="the proofs must catch the mutants")
     parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build/formal"),

@@ -290,7 +290,7 @@ static int compare(const struct call *call)
 		             (call->recv && at >= call->recv && at < recv_end);
 
 		if (!given && *at != GUARD)
-			return wrong(call, "a byte beside it was written", 0);
+			return wrong(call, "a byte next to it was written", 0);
 	}
 	return 0;
 }
@@ -425,8 +425,8 @@ static int check_ways(const char *algorithm)
 	       (s.fallbacks > 0 || s.calls_without == 0) && (s.calls_aggregated > 0) == asks;
 	if (!fine)
 		fprintf(stderr,
-		        "check_collectives: of %d calls %d were aggregated, %d by ring, %d by "
-		        "doubling: %d unasked, %d unfit, %d halved, %d without\n",
+		        "check_collectives: of %d calls %d were aggregated, %d over the ring, %d "
+		        "by doubling: %d unasked, %d unfit, %d halved, %d without\n",
 		        (int)s.calls, (int)s.calls_aggregated, (int)s.calls_ring,
 		        (int)s.calls_doubling, (int)s.calls_unasked, (int)s.calls_unfit,
 		        (int)s.calls_halved, (int)s.calls_without);

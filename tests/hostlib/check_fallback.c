@@ -187,7 +187,8 @@ static int compare_stats(ina_comm *comm, int rounds, uint64_t fallbacks, uint64_
 	struct ina_stats stats;
 
 	ina_comm_stats(comm, &stats, sizeof(stats));
-	printf("calls %llu, messages aggregated %llu, by ring %llu, retried %llu, fallbacks %llu, "
+	printf("calls %llu, messages aggregated %llu, over the ring %llu, retried %llu, fallbacks "
+	       "%llu, "
 	       "rejoins %llu\n",
 	       (unsigned long long)stats.calls, (unsigned long long)stats.messages_aggregated,
 	       (unsigned long long)stats.messages_ring, (unsigned long long)stats.messages_retried,

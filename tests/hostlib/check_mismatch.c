@@ -210,7 +210,7 @@ static int check_bad(const struct check *check, ina_comm *comm)
 			return 1;
 	}
 	status = ina_allreduce(comm, check->send, check->recv, 1000, INA_FLOAT32, INA_SUM);
-	if (expect(check, status, INA_OK, "rank 1 was refused, and went on", start_s) != 0)
+	if (expect(check, status, INA_OK, "rank 1 was refused, and continued", start_s) != 0)
 		return 1;
 	return ina_close(comm) == INA_OK ? 0 : 1;
 }

@@ -51,7 +51,7 @@ def parse():
     parser.add_argument("--seconds", type=int, default=600, help="of real time (600)")
     parser.add_argument("--seed", type=int, default=int(time.time()), help="of faults and work (the time)")
     parser.add_argument("--aggregator", default="rtl", help="rtl or model (rtl)")
-    parser.add_argument("--jobs", type=int, default=1, choices=range(1, JOBS_MAX + 1), metavar="N", help="at once on these hosts, 1 to 16 (1)")
+    parser.add_argument("--jobs", type=int, default=1, choices=range(1, JOBS_MAX + 1), metavar="N", help="concurrent jobs on these hosts, 1 to 16 (1)")
     parser.add_argument("--contexts", type=int, default=JOBS_MAX, choices=range(1, JOBS_MAX + 1), metavar="N",
                         help="of the aggregator; the model, where they are not 16 (16)")
     options = parser.parse_args()
