@@ -239,9 +239,9 @@ def page(kept):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--build", default="build", help="the folder with ina-lab, ina-perf and the benches' programs (build)")
-    parser.add_argument("--lines", default="", help="lines or papers, or none (all)")
+    parser.add_argument("--lines", default="", help="names of lines or papers to measure (all)")
     parser.add_argument("--aggregator", default="rtl", help="rtl or model (rtl)")
-    parser.add_argument("--progress", action="store_true", help="say how far each run has got")
+    parser.add_argument("--progress", action="store_true", help="print the progress of each run")
     options = parser.parse_args()
     wanted = [word for word in options.lines.split(",") if word]
     names = {line.name for line in LINES} | set(PAPERS) | {"none"}

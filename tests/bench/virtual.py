@@ -224,12 +224,12 @@ def charts(options):
 def measure(parser, parts, default):
     """Adds the common options, and runs the requested parts."""
     parser.add_argument("--build", default="build", help="the folder with ina-lab and ina-perf (build)")
-    parser.add_argument("--parts", default=",".join(default), help="what to measure, of " + ", ".join(parts))
+    parser.add_argument("--parts", default=",".join(default), help="parts to measure, of " + ", ".join(parts))
     parser.add_argument("--largest", default="64M", help="largest all-reduce (64M)")
     parser.add_argument("--aggregator", default="rtl", help="rtl or model (rtl)")
-    parser.add_argument("--progress", action="store_true", help="say how far each run has got")
-    parser.add_argument("--json", help="write the result there as well")
-    parser.add_argument("--check", action="store_true", help="exit code 1 where less is reached than is asked for")
+    parser.add_argument("--progress", action="store_true", help="print the progress of each run")
+    parser.add_argument("--json", help="also write the result to this file")
+    parser.add_argument("--check", action="store_true", help="exit code 1 if a result is below its target")
     options = parser.parse_args()
     results, good = {}, True
     for name in options.parts.split(","):

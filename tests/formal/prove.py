@@ -77,7 +77,7 @@ def read_mutants(proof):
             raise Trouble(f"{path}:{number}: want '# what', then '- old', then '+ new' lines")
     for mutant in mutants:
         if not mutant.old or not mutant.new:
-            raise Trouble(f"{path}:{mutant.line}: a mutant wants '- ' lines and '+ ' lines")
+            raise Trouble(f"{path}:{mutant.line}: a mutant needs '- ' lines and '+ ' lines")
     return mutants
 
 

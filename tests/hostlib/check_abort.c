@@ -180,7 +180,7 @@ int main(int argc, char **argv)
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (argc < 2 || !getenv("INA_RANK") || !ranks || !getenv("INA_ROOT")) {
-		fprintf(stderr, "check_abort: wants modes, and to be run by ina-lab\n");
+		fprintf(stderr, "check_abort: needs modes, and to be run by ina-lab\n");
 		return 2;
 	}
 	rank = atoi(getenv("INA_RANK"));

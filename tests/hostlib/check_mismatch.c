@@ -265,7 +265,7 @@ int main(int argc, char **argv)
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (argc < 2 || !rank || !ranks || !getenv("INA_ROOT")) {
-		fprintf(stderr, "check_mismatch: wants modes, and to be run by ina-lab\n");
+		fprintf(stderr, "check_mismatch: needs modes, and to be run by ina-lab\n");
 		return 2;
 	}
 	for (int m = 1; m < argc; m++) {

@@ -78,7 +78,7 @@ def judge_end(schedule, run, lines):
 def judge_together(lines):
     """A call that fails on one rank fails on all: no rank closes the communicator well."""
     failed = {(line.job, line.index) for line in lines if line.phase == "call" and line.status != "WRONG"}
-    return [f"{complaint(line)}: closed well, and another rank failed in it"
+    return [f"{complaint(line)}: closed well, but another rank failed in it"
             for line in lines if line.phase == "done" and (line.job, line.index) in failed]
 
 
@@ -142,7 +142,7 @@ def judge_aggregator(schedule, stats, lines):
         wrong.append(f"the aggregator refused {counters['joins_refused']} JOINs")
     if schedule.victim < 0 and not counters["packets_joined"]:
         wrong.append("the aggregator joined no packet")
-    return wrong + [f"{complaint(line)}: nothing befell the aggregator" for line in lines
+    return wrong + [f"{complaint(line)}: the aggregator had no fault" for line in lines
                     if line.phase == "done" and line.count("ring") + line.count("fallbacks")]
 
 

@@ -118,7 +118,7 @@ static void outstanding(void)
 	start(0, comms[0], &requests[0]);
 	MPI_Allreduce(in[2], out[2], COUNT, MPI_FLOAT, MPI_SUM, comms[0]);
 	MPI_Barrier(comms[0]);
-	expect_sum(2, "an all-reduce behind a started one is wrong");
+	expect_sum(2, "an all-reduce after a started one is wrong");
 	start(3, comms[1], &requests[1]);
 	MPI_Comm_free(&comms[1]);
 	MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
