@@ -56,7 +56,7 @@ static bool find_bridge(char *path)
 {
 	if (lab_bridge_find(path))
 		return true;
-	fprintf(stderr, "ina-lab: there is no bridge at %s: build it, or set INA_BRIDGE\n", path);
+	fprintf(stderr, "ina-lab: no bridge found at %s: build it, or set INA_BRIDGE\n", path);
 	return false;
 }
 

@@ -86,7 +86,7 @@ static bool make_folder(struct lab_workspace *workspace)
 	snprintf(workspace->path, sizeof(workspace->path), "%.3000s/ina-lab.XXXXXX", real);
 	if (mkdtemp(workspace->path))
 		return true;
-	fprintf(stderr, "ina-lab: cannot make a folder in %s: %s\n", real, strerror(errno));
+	fprintf(stderr, "ina-lab: cannot create a folder in %s: %s\n", real, strerror(errno));
 	return false;
 }
 
@@ -272,9 +272,9 @@ bool lab_workspace_create(struct lab_workspace *workspace, const struct lab_opti
 
 	if (!memory.path) {
 		fprintf(stderr,
-		        "ina-lab: no room for %d hosts of %d MiB, which take %llu MiB, and there "
-		        "are %llu MiB: free some in /dev/shm, or set TMPDIR to a folder that has "
-		        "them (not mounted noexec), or see --memory\n",
+		        "ina-lab: %d hosts of %d MiB need %llu MiB, but only %llu MiB are free: "
+		        "free some in /dev/shm, or set TMPDIR to a folder with more space (not "
+		        "mounted noexec), or see --memory\n",
 		        options->host_count, options->memory_mib, memory.need_bytes >> 20,
 		        memory.free_bytes >> 20);
 		return false;
@@ -286,8 +286,8 @@ bool lab_workspace_create(struct lab_workspace *workspace, const struct lab_opti
 		return false;
 	if (write_orders(workspace, options, guest_init))
 		return true;
-	fprintf(stderr, "ina-lab: cannot write the hosts' orders into %s: %s\n", workspace->path,
-	        strerror(errno));
+	fprintf(stderr, "ina-lab: cannot write the hosts' configuration to %s: %s\n",
+	        workspace->path, strerror(errno));
 	lab_workspace_remove(workspace->path);
 	return false;
 }
