@@ -71,7 +71,7 @@ class Run:
         progress("")
         if lab_run.returncode != 0:
             say("".join(self.log.read_text().splitlines(keepends=True)[-20:]))
-            sys.exit(f"demo: the hosts did not get on; the last lines of {self.log} are above")
+            sys.exit(f"demo: a host or the lab failed; the last lines of {self.log} are above")
         self.rows, self.stats = json.loads(self.table.read_text())["rows"], json.loads(stats.read_text())
         iterations = json.loads(self.table.read_text())["iterations"]
         self.elements = sum(compared(row["count"], iterations) for row in self.rows)
@@ -96,10 +96,10 @@ def check_row(word):
 def read_arguments():
     """Returns the folder of the programs, the largest size, and the aggregator."""
     if len(sys.argv) > 3:
-        sys.exit("demo: takes two arguments at most, the build folder and the largest size")
+        sys.exit("demo: takes at most two arguments, the build folder and the largest size")
     build = Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "build").resolve()
     if not os.access(build / "ina-lab", os.X_OK):
-        sys.exit(f"demo: {build} has no ina-lab: run `make demo`, or name the folder of a build")
+        sys.exit(f"demo: {build} has no ina-lab: run `make demo`, or give the folder of a build")
     aggregator = os.environ.get("INA_AGGREGATOR", "rtl")
     if aggregator not in ("rtl", "model"):
         sys.exit(f"demo: INA_AGGREGATOR is '{aggregator}': it must be rtl or model")
@@ -113,12 +113,12 @@ def main():
 
     what = "the SystemVerilog aggregator, simulated clock by clock" if aggregator == "rtl" else "the aggregator as a C model"
     say(f"""\
-All-reduce: each of {HOSTS} hosts has a vector, and all want the sum. Usually they pass parts of it round a ring;
+All-reduce: each of {HOSTS} hosts has a vector, and all need the sum. Usually they pass parts of it around a ring;
 here the switch between them adds. {HOSTS} hosts run, each a separate Linux {kernel} with its stock RDMA driver
-(rdma_rxe), round an Ethernet switch with {what}.
+(rdma_rxe), around an Ethernet switch with {what}.
 
 1. The result, in virtual time: links of {GIGABITS} Gb/s, the aggregator at 250 MHz, host software that takes no time.
-   Every machine with this kernel prints the same figures.
+   The figures are the same on every machine with this kernel.
 """)
     virtual = Run(build, "virtual", aggregator, [*VIRTUAL, "-e", largest], ["--virtual-time"], HEADER, result_row)
     last, counters = virtual.rows[-1], virtual.stats["aggregator"]
@@ -131,14 +131,14 @@ with the ring {ring['wire_bytes'] / 1e6:.2f} MB.
    The {'RTL' if aggregator == 'rtl' else 'model'} took {counters['frames_in']:,} frames and added {counters['packets_joined']:,}; \
 {counters['icrc_dropped']} were damaged, {counters['duplicates_answered']} were answered again.
 
-2. A check, in real time: the same software at this machine's speed, with a C model in the aggregator's place.
+2. A check, in real time: the same software at this machine's speed, with a C model instead of the RTL.
    The hosts share this machine's processors, so these times say nothing about a network. `make bench` compares
    the algorithms in real time, in turns and several times.
 """)
     real = Run(build, "real", "model", ["-b", "4K", "-e", largest, "-f", 16, "-n", CHECK_ITERATIONS], (), CHECK_HEADER, check_row)
     runs = [virtual, real]
     if aggregator == "rtl":
-        progress("  once more through the simulated RTL ...")
+        progress("  again through the simulated RTL ...")
         size = next(row for row in reversed(virtual.rows) if row["size_bytes"] <= 1 << 20)["size_bytes"]
         runs.append(Run(build, "rtl", "rtl", ["-b", size, "-e", size, "-n", 1]))
         say(f"{size_text(size):>11} {runs[-1].rows[0]['result']['time_us']:10.1f} {runs[-1].elements:>11,} {runs[-1].wrong:12}  "

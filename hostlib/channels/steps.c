@@ -211,8 +211,7 @@ static void note_way(struct ina_channels *channels, int channel, uint32_t way)
 	forget_dry(channels);
 	channels->known.parts[channel] = INA_SHARES_WHOLE;
 	ina_log(&channels->comm->log, "channel %d %s its aggregator, as of step %llu", channel,
-	        *lost & bit(channel) ? "is without" : "has",
-	        (unsigned long long)channels->steps_ended);
+	        *lost & bit(channel) ? "lost" : "uses", (unsigned long long)channels->steps_ended);
 }
 
 static void take(struct ina_request **request)
