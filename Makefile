@@ -23,15 +23,15 @@ need-%:
 # == To try it
 # The kernel takes the longest to build. Its build starts before the programs are compiled and runs in the background at low
 # priority. The second call waits for it and prints its progress.
-demo: need-demo ## four hosts all-reduce through the RTL, and by ring, compared in a table (8 minutes at first)
+demo: need-demo ## four hosts all-reduce through the RTL and over the ring, compared in a table (8 minutes the first time)
 	@mkdir -p $(BUILD); nice -n 5 lab/build-kernel.sh .kernel >$(BUILD)/kernel.log 2>&1 & \
 		trap "kill $$! 2>/dev/null" EXIT; $(MAKE) --no-print-directory programs && lab/build-kernel.sh .kernel
 	@allreduce/demo.py $(BUILD)
 
-demo-multigpu: need-demo+docs kernel programs ## 2 machines x 4 GPUs and 4 x 2: flat ring, leader-only, parallel, and a picture
+demo-multigpu: need-demo+docs kernel programs ## 2 machines x 4 GPUs and 4 x 2: flat ring, leader only, parallel; draws a picture
 	@allreduce/demo-multigpu.sh $(BUILD)
 
-demo-training: need-demo+docs+torch kernel programs ## four hosts train on Fashion-MNIST by PyTorch, by gloo and in the network, and a picture
+demo-training: need-demo+docs+torch kernel programs ## four hosts train on Fashion-MNIST with PyTorch, over gloo and in the network; draws a picture
 	@cmake --build $(BUILD) --target torch_ina
 	@frameworks/torch/demo/demo.py --build $(BUILD)
 
@@ -42,7 +42,7 @@ kernel: need-demo ## build the hosts' Linux kernel into .kernel/, once (four min
 # An existing build folder keeps its configuration, including whether it has the tests.
 CONFIGURE = cmake -S . -B $(BUILD) -G Ninja
 QUIETLY = $(if $(wildcard $(BUILD)/build.ninja),>/dev/null)
-programs: need-demo ## what people run, without the tests: ina-lab, ina-bridge, ina-perf
+programs: need-demo ## only the programs, without the tests: ina-lab, ina-bridge, ina-perf
 	@$(CONFIGURE) $(or $(QUIETLY),-DINA_TESTS=OFF)
 	@echo "programs: ina-lab, ina-bridge and ina-perf; about a minute on two cores"
 	@cmake --build $(BUILD) --target ina-lab ina-bridge ina-perf $(if $(MAKE_TERMOUT),,-- --quiet)
@@ -54,7 +54,7 @@ build: need-demo+test+plan+torch+mpi+formal+synth
 # `make install` is independent of the other targets: cmake, ninja, a C compiler, libibverbs-dev, librdmacm-dev and
 # libjansson-dev are enough.
 PREFIX ?= /usr/local
-install: ## install libina, its manual, ina-perf and, where torch is there, torch_ina under PREFIX=/usr/local, staged in DESTDIR=
+install: ## install libina, its manual, ina-perf and, if torch is installed, torch_ina under PREFIX=/usr/local, staged in DESTDIR=
 	@cmake -S . -B $(BUILD)/install -G Ninja --log-level=WARNING -DINA_PARTS="hostlib;allreduce;frameworks/torch" \
 		-DINA_TESTS=OFF -DCMAKE_INSTALL_PREFIX=$(PREFIX)
 	@cmake --build $(BUILD)/install
@@ -73,7 +73,7 @@ LEAVE_OUT ?= torch|mpi|long|wide
 test: kernel build ## the tests without the labels in LEAVE_OUT='torch|mpi|long|wide'; lists skipped tests last (SKIPS=error: they fail the run)
 	@$(CTEST) $(if $(LEAVE_OUT),-LE '^($(LEAVE_OUT))$$'); code=$$?; tests/skips.py $(REPORT) $(SKIPS) && exit $$code
 
-test-all: ## all tests, PyTorch, two MPIs and the longest among them: hours
+test-all: ## all tests, including PyTorch, two MPIs and the longest ones (hours)
 	@$(MAKE) --no-print-directory test LEAVE_OUT=
 
 test-quick: kernel build ## a cross-section: units, small benches of the RTL, four small labs (3 minutes after the build)
@@ -81,7 +81,7 @@ test-quick: kernel build ## a cross-section: units, small benches of the RTL, fo
 
 # A lab's hosts have too little address space for the address sanitizer, so their programs use UBSan and memcheck.
 SANITIZED := $(abspath $(BUILD))/sanitize
-test-sanitize: need-demo+test+plan kernel ## all tests but the RTL's own under ASan and UBSan; on hosts UBSan and memcheck (an hour)
+test-sanitize: need-demo+test+plan kernel ## all tests except the RTL's under ASan and UBSan; on hosts UBSan and memcheck (an hour)
 	@cmake -S . -B $(SANITIZED) -G Ninja --log-level=WARNING -DINA_WERROR=ON -DINA_SANITIZE=address,undefined \
 		-DINA_PARTS="model;rtl;sim-bridge;hostlib;allreduce;lab;planner"
 	@cmake --build $(SANITIZED)
@@ -91,66 +91,66 @@ test-sanitize: need-demo+test+plan kernel ## all tests but the RTL's own under A
 	@ctest --test-dir $(SANITIZED) --output-on-failure --progress
 	@ctest --test-dir $(SANITIZED)-hosts --output-on-failure --progress
 
-test-threads: need-demo+test ## libina's units, and checks with its own thread, under the thread sanitizer: ranks on this machine, no hosts (3 minutes)
+test-threads: need-demo+test ## libina's unit tests, and checks with its progress thread, under the thread sanitizer: ranks on this machine, no hosts (3 minutes)
 	@cmake -S . -B $(SANITIZED)-threads -G Ninja --log-level=WARNING -DINA_WERROR=ON -DINA_SANITIZE=thread -DINA_PARTS=hostlib
 	@cmake --build $(SANITIZED)-threads
 	@ctest --test-dir $(SANITIZED)-threads --output-on-failure --progress
 
 SEEDS ?= 100
 FIRST ?= 1
-torture: kernel build ## SEEDS=100 schedules of faults from FIRST=1 on, PARALLEL at a time, in virtual time; all must end well
+torture: kernel build ## SEEDS=100 schedules of faults from FIRST=1 on, PARALLEL at a time, in virtual time; all must pass
 	@tests/torture/torture.py --build $(BUILD) --seeds $(SEEDS) --first $(FIRST) --parallel $(or $(PARALLEL),$$(nproc))
 
 MINUTES ?= 10
-soak: kernel build ## MINUTES=10 of communicators with losses, duplicates and late ranks, of JOBS=1 jobs at once (CONTEXTS=4: in turns), in real time; memory must not grow
+soak: kernel build ## MINUTES=10 of communicators with losses, duplicates and late ranks, of JOBS=1 concurrent jobs (CONTEXTS=4: in turns), in real time; memory must not grow
 	@tests/torture/soak.py --build $(BUILD) --seconds $$(($(MINUTES) * 60)) $(if $(SEED),--seed $(SEED)) $(if $(JOBS),--jobs $(JOBS)) $(if $(CONTEXTS),--contexts $(CONTEXTS))
 
-scale: kernel build ## HOSTS=64 (or 16): round a plain switch, in real and in virtual time; then 16 ranks on each, with the RTL in a fabric
+scale: kernel build ## HOSTS=64 (or 16) around a plain switch, in real and in virtual time; then 16 ranks on each, with the RTL in a fabric
 	@INA_HOSTS=$(or $(HOSTS),64) ctest --test-dir $(BUILD) -V -R '^(lab|system)\.scale$$'
 
-lockstep: build ## RTL beside the C model for 2,000,000 random packets, and as many through drawn fabrics (PACKETS=n, FIRST=seed), for the night
+lockstep: build ## RTL compared with the C model for 2,000,000 random packets, and as many through random fabrics (PACKETS=n, FIRST=seed); overnight
 	@tests/rtl/lockstep.sh $(BUILD) $(or $(PACKETS),2000000) $(FIRST)
 
-fabric: build ## the protocol in drawn fabrics with drawn faults, SEEDS=10000000 of them, for the night
+fabric: build ## the protocol in SEEDS=10000000 random fabrics with random faults; overnight
 	@$(BUILD)/fabric --first $(or $(FIRST),1) --count $(or $(SEEDS),10000000)
 
-four-state: build ## the whole RTL in four states for 100,000 random packets (PACKETS=n): no X may come out; for the night
+four-state: build ## the whole RTL in four states for 100,000 random packets (PACKETS=n): no X may reach an output; overnight
 	@INA_PACKETS=$(or $(PACKETS),100000) $(BUILD)/test_ina_four_state
 
-new-seeds: build ## benches of the RTL, units of model and library, each with a new random seed, ROUNDS=1 times, for the night
+new-seeds: build ## benches of the RTL, units of model and library, each with a new random seed, ROUNDS=1 times; overnight
 	@scripts/new-seeds.sh $(BUILD) $(or $(ROUNDS),1)
 
 # == To measure it
-bench: need-demo+bench kernel programs ## in wall-clock time: against our ring, Gloo, Open MPI; small ones, CPU time, overlap (10 minutes)
+bench: need-demo+bench kernel programs ## in wall-clock time: compared with our ring, Gloo and Open MPI; small sizes, CPU time, overlap (10 minutes)
 	@cmake --build $(BUILD) --target bench-programs
 	@tests/bench/wall.py --build $(BUILD) --json $(BUILD)/bench.json
 
-bench-rtl: kernel build ## the RTL's speed: beats a clock, latency, and hosts' goodput through its simulation
+bench-rtl: kernel build ## the RTL's speed: beats per clock, latency, and hosts' goodput through its simulation
 	@cmake --build $(BUILD) --target bench-rtl-programs
 	@scripts/bench-rtl.py $(BUILD)
 	@tests/bench/sim_speed.py --build $(BUILD) --json $(BUILD)/sim-speed.json
 
-bench-virtual: need-demo+bench kernel programs ## in virtual time: 10 to 100 Gb/s, 2 to 8 hosts, against ring; JSON in build/ (an hour)
+bench-virtual: need-demo+bench kernel programs ## in virtual time: 10 to 100 Gb/s, 2 to 8 hosts, compared with the ring; JSON in build/ (an hour)
 	@cmake --build $(BUILD) --target gloo_ring
 	@tests/bench/virtual.py --build $(BUILD) --json $(BUILD)/bench-virtual.json
 
-bench-fabric: kernel build ## in virtual time: 16 and 64 hosts at several switches, against ring; JSON in build/ (hours)
+bench-fabric: kernel build ## in virtual time: 16 and 64 hosts at several switches, compared with the ring; JSON in build/ (hours)
 	@tests/bench/fabric.py --build $(BUILD) --json $(BUILD)/bench-fabric.json
 
-bench-torch: need-demo+torch kernel programs ## DDP's buckets by ina beside gloo, in wall-clock time; what known models gain, in virtual time
+bench-torch: need-demo+torch kernel programs ## DDP's buckets with ina and with gloo, in wall-clock time; the gain for known models, in virtual time
 	@cmake --build $(BUILD) --target torch_ina
 	@tests/bench/torch_buckets.py --build $(BUILD)
 	@tests/bench/torch_models.py --build $(BUILD)
 
-papers: need-demo+bench+plan kernel programs ## docs/papers.md measured afresh: what five papers claim, and what runs here in its place (an hour)
+papers: need-demo+bench+plan kernel programs ## measures docs/papers.md anew: the claims of five papers, and the same measurements here (an hour)
 	@cmake --build $(BUILD) --target bench-programs ina-plan
 	@tests/bench/papers.py --build $(BUILD)
 
-charts: need-demo+docs kernel programs ## README's chart and picture and docs/results.md's first tables, measured afresh in virtual time (5 minutes)
+charts: need-demo+docs kernel programs ## measures README's chart and picture and docs/results.md's first tables anew, in virtual time (5 minutes)
 	@tests/bench/virtual.py --build $(BUILD) --parts charts --json docs/pictures/results.json
 	@docs/pictures/draw.py
 
-renew: kernel build ## measure anew what tests expect of virtual time, where a change is meant to change it (a minute)
+renew: kernel build ## measure the virtual times that tests expect anew, after a change that is meant to change them (a minute)
 	@INA_RENEW=1 ctest --test-dir $(BUILD) --output-on-failure -R '^system\.figures$$'
 
 waves: need-demo+docs kernel programs ## one all-reduce on two hosts, with every signal of the RTL for GTKWave
@@ -159,17 +159,17 @@ waves: need-demo+docs kernel programs ## one all-reduce on two hosts, with every
 	@scripts/waves.sh $(BUILD)
 
 SECONDS ?= 60
-fuzz: build ## fuzz the model and the bridge, SECONDS=60 each; what is kept goes through the RTL
+fuzz: build ## fuzz the model and the bridge, SECONDS=60 each; the inputs that are kept also run through the RTL
 	@tests/fuzz/run.sh explore $(SECONDS) $(BUILD)
 
 # == The RTL as hardware
-synth: need-synth ## what the aggregator costs on an FPGA, by module; JSON in build/synth/
+synth: need-synth ## the cost of the aggregator on an FPGA, by module; JSON in build/synth/
 	@scripts/synth/synth.py --out $(BUILD)/synth
 
 formal: need-formal ## prove the RTL's modules: bounded, by induction, and that the proofs cover something
 	@tests/formal/prove.py --build $(BUILD)/formal
 
-formal-mutants: need-formal ## break each proved module by hand-made mutants: the proofs must find them all
+formal-mutants: need-formal ## break each proved module with hand-made mutants: the proofs must find all of them
 	@tests/formal/prove.py --mutants --build $(BUILD)/formal-mutants
 
 # == To be rid of it

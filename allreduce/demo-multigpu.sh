@@ -12,13 +12,13 @@ fail() {
 	exit 1
 }
 
-[ $# -le 2 ] || fail "takes two arguments at most, the build folder and the largest size"
+[ $# -le 2 ] || fail "takes at most two arguments, the build folder and the largest size"
 here=$(dirname "$(realpath "$0")")
 build=$(realpath -m "${1:-build}")
 largest=${2:-16M}
 aggregator=${INA_AGGREGATOR:-rtl}
 demo=$PWD/demo
-[ -x "$build/ina-lab" ] || fail "$build has no ina-lab: run \`make demo-multigpu\`, or name the folder of a build"
+[ -x "$build/ina-lab" ] || fail "$build has no ina-lab: run \`make demo-multigpu\`, or give the folder of a build"
 [[ $aggregator =~ ^(rtl|model)$ ]] || fail "INA_AGGREGATOR is '$aggregator': it must be rtl or model"
 mkdir -p "$demo"
 export INA_INTRA_GBPS=${INA_INTRA_GBPS:-252}

@@ -66,7 +66,7 @@ class Run:
         progress("")
         if lab_run.returncode != 0:
             say("".join(self.log.read_text().splitlines(keepends=True)[-20:]))
-            sys.exit(f"demo: the hosts did not get on; the last lines of {self.log} are above")
+            sys.exit(f"demo: a host or the lab failed; the last lines of {self.log} are above")
         self.rows, self.stats = json.loads(self.table.read_text())["rows"], json.loads(stats.read_text())
         iterations = json.loads(self.table.read_text())["iterations"]
         # Each host checks each element of each result, for both algorithms, including the first round.
@@ -84,10 +84,10 @@ class Run:
 def read_arguments():
     """Returns the folder of the programs, the largest size, and the aggregator."""
     if len(sys.argv) > 3:
-        sys.exit("demo: takes two arguments at most, the build folder and the largest size")
+        sys.exit("demo: takes at most two arguments, the build folder and the largest size")
     build = Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "build").resolve()
     if not os.access(build / "ina-lab", os.X_OK):
-        sys.exit(f"demo: {build} has no ina-lab: run `make demo`, or name the folder of a build")
+        sys.exit(f"demo: {build} has no ina-lab: run `make demo`, or give the folder of a build")
     aggregator = os.environ.get("INA_AGGREGATOR", "rtl")
     if aggregator not in ("rtl", "model"):
         sys.exit(f"demo: INA_AGGREGATOR is '{aggregator}': it must be rtl or model")
@@ -101,25 +101,25 @@ def main():
 
     what = "the SystemVerilog aggregator, simulated clock by clock" if aggregator == "rtl" else "the aggregator as a C model"
     say(f"""\
-All-reduce: each of {HOSTS} hosts has a vector, and all want the sum. Usually they pass parts of it round a ring;
-here the switch between them adds. Running: {HOSTS} hosts, each a Linux {kernel} of its own with its stock RDMA driver
-(rdma_rxe), round an Ethernet switch with {what}.
+All-reduce: each of {HOSTS} hosts has a vector, and all need the sum. Usually they pass parts of it around a ring;
+here the switch between them adds. Running: {HOSTS} hosts, each a separate Linux {kernel} with its stock RDMA driver
+(rdma_rxe), around an Ethernet switch with {what}.
 
 1. In virtual time: links of {GIGABITS} Gb/s, the aggregator at 250 MHz, host software that takes no time.
-   The same figures on every machine with this kernel.
+   The figures are the same on every machine with this kernel.
 """)
     virtual = Run(build, "virtual", aggregator, [*VIRTUAL, "-e", largest], ["--virtual-time"])
-    say("\n2. In real time, on this machine: the hosts' own software, and a C model in the aggregator's place.\n")
+    say("\n2. In real time, on this machine: the hosts' own software, and a C model instead of the RTL.\n")
     real = Run(build, "real", "model", ["-b", "4K", "-e", largest, "-f", 16, "-n", 3])
     runs = [virtual, real]
     if aggregator == "rtl":
-        progress("  once more through the simulated RTL ...")
+        progress("  again through the simulated RTL ...")
         fast = next(row for row in reversed(virtual.rows) if row["size_bytes"] <= 1 << 20)
         size, fast_us = fast["size_bytes"], fast["result"]["time_us"]
         runs.append(Run(build, "rtl", "rtl", ["-b", size, "-e", size, "-n", 1], rows=False))
         slow_us = runs[-1].rows[0]["result"]["time_us"]
         say(f"{size_text(size):>11} {slow_us:10.1f}  through the simulated RTL: {slow_us / fast_us:.0f} times the {fast_us:.1f} us above, "
-            "for this\n                        machine computes all its signals, clock by clock")
+            "because\n                        this machine computes all signals of the RTL, clock by clock")
 
     last = virtual.rows[-1]
     ours, ring = last["result"], last["ring"]
@@ -128,10 +128,10 @@ here the switch between them adds. Running: {HOSTS} hosts, each a Linux {kernel}
     right = f"All {elements:,} elements of the sums are right" if wrong == 0 else f"{wrong:,} of {elements:,} elements are WRONG"
     say(f"""
 {right}; every host compared every one.
-In-network is {last['speed_up']:.2f} times as fast as ring at {size_text(last['size_bytes'])} and {GIGABITS} Gb/s; \
-theory: 2(n-1)/n = {2 * (HOSTS - 1) / HOSTS:.2f}, and ring's link also idles now and then.
-On the wire, for {last['size_bytes'] / 1e6:.2f} MB of data: a host sends {ours['wire_bytes'] / 1e6:.2f} MB, by ring {ring['wire_bytes'] / 1e6:.2f} MB.
-Through the {'RTL' if aggregator == 'rtl' else 'model'} went {counters['frames_in']:,} frames; {counters['packets_joined']:,} were added, \
+In-network is {last['speed_up']:.2f} times as fast as the ring at {size_text(last['size_bytes'])} and {GIGABITS} Gb/s; \
+theory: 2(n-1)/n = {2 * (HOSTS - 1) / HOSTS:.2f}, and the ring's links are sometimes idle.
+On the wire, for {last['size_bytes'] / 1e6:.2f} MB of data: a host sends {ours['wire_bytes'] / 1e6:.2f} MB, over the ring {ring['wire_bytes'] / 1e6:.2f} MB.
+The {'RTL' if aggregator == 'rtl' else 'model'} received {counters['frames_in']:,} frames; {counters['packets_joined']:,} were added, \
 {counters['icrc_dropped']} damaged, {counters['duplicates_answered']} answered again.
 In demo/: captures for Wireshark (*.pcap), counters, tables, logs. Next: make test-quick; then docs/README.md.""")
     return 1 if wrong else 0

@@ -18,24 +18,25 @@ static const char *remedy(enum ina_status status)
 {
 	switch (status) {
 	case INA_ERR_ARGUMENT:
-		return "see ENVIRONMENT in `man 7 ina`, or start by mpirun, srun or torchrun";
+		return "see ENVIRONMENT in `man 7 ina`, or start it with mpirun, srun or torchrun";
 	case INA_ERR_MISMATCH:
-		return "start all ranks alike, and give all hosts and switches the same MTU";
+		return "start all ranks with the same options, and give all hosts and switches the "
+		       "same MTU";
 	case INA_ERR_TIMEOUT:
-		return "start --doctor on all hosts; let TCP between all of them and UDP port 4791 "
-		       "through firewalls; give switches the hosts' MTU or more";
+		return "start --doctor on all hosts; let firewalls pass TCP between all of them "
+		       "and UDP port 4791; give switches at least the hosts' MTU";
 	case INA_ERR_PEER:
-		return "see what that rank says";
+		return "see the output of that rank";
 	case INA_ERR_DEVICE:
-		return "see the lines above, on all hosts; INA_BIND picks another address";
+		return "see the lines above on all hosts; INA_BIND selects another address";
 	case INA_ERR_MEMORY:
 		return "raise the limit on locked memory: ulimit -l unlimited";
 	case INA_ERR_AGGREGATOR:
-		return "switch aggregation on in the switch between the hosts, with one rank on a "
+		return "turn aggregation on in the switch between the hosts, with one rank per "
 		       "port, or wait until it has room for another job; until then all-reduce "
-		       "goes by ring";
+		       "uses the ring";
 	default:
-		return "see the text";
+		return "see the message";
 	}
 }
 
@@ -56,11 +57,10 @@ static bool by_algorithm(const char *what, const ina_comm *comm)
 	ina_comm_stats(comm, &stats, sizeof(stats));
 	if (stats.algorithm != INA_ALGORITHM_INA || stats.messages_ring == 0)
 		return true;
-	finding_print(
-	        FINDING_FAILED, what,
-	        "the aggregator was lost: %llu messages went by ring -- remedy: see the switch's "
-	        "own log",
-	        (unsigned long long)stats.messages_ring);
+	finding_print(FINDING_FAILED, what,
+	              "the aggregator was lost: %llu messages used the ring -- remedy: see the log "
+	              "of the switch",
+	              (unsigned long long)stats.messages_ring);
 	return false;
 }
 
@@ -87,8 +87,8 @@ static bool probe(const char *what, ina_comm *comm)
 		tell_failure(what, status, ina_error(comm));
 	else if (wrong > 0)
 		finding_print(FINDING_FAILED, what,
-		              "%llu of %u elements of a sum are wrong -- remedy: report it; use "
-		              "--algorithm ring until then",
+		              "%llu of %u elements of a sum are wrong -- remedy: report this bug; "
+		              "use --algorithm ring until it is fixed",
 		              (unsigned long long)wrong, PROBE_COUNT);
 	else
 		fine = by_algorithm(what, comm);
@@ -121,20 +121,20 @@ static bool look_at(const struct perf_options *options, enum ina_algorithm algor
 	fine = probe(what, comm);
 	status = ina_close(comm);
 	if (fine && status != INA_OK) {
-		tell_failure(what, status, "the ranks did not close together");
+		tell_failure(what, status, "the ranks did not all close their communicators");
 		return false;
 	}
 	if (!fine)
 		return false;
 	if (*ranks == 1)
-		finding_print(FINDING_SKIPPED, what, "a single rank has none");
+		finding_print(FINDING_SKIPPED, what, "a single rank has no neighbours");
 	else if (algorithm == INA_ALGORITHM_RING)
 		finding_print(FINDING_OK, what,
 		              "rank %d of %d: to rank %d and from rank %d on %s, path MTU %u", rank,
 		              *ranks, (rank + 1) % *ranks, (rank + *ranks - 1) % *ranks,
 		              stats.device, stats.path_mtu);
 	else
-		finding_print(FINDING_OK, what, "joined the %d ranks, and summed 1 MiB", *ranks);
+		finding_print(FINDING_OK, what, "joined the %d ranks and summed 1 MiB", *ranks);
 	return true;
 }
 
@@ -151,12 +151,12 @@ int doctor(const struct perf_options *options)
 	neighbours = look_at(&with_timeout, INA_ALGORITHM_RING, "neighbours", &ranks);
 	if (!neighbours)
 		finding_print(FINDING_SKIPPED, "aggregator",
-		              "not asked: the ranks do not reach each "
-		              "other");
+		              "not checked: the ranks do not reach each other");
 	else if (options->algorithm == INA_ALGORITHM_RING)
-		finding_print(FINDING_SKIPPED, "aggregator", "not asked: --algorithm ring");
+		finding_print(FINDING_SKIPPED, "aggregator", "not checked: --algorithm ring");
 	else if (ranks == 1)
-		finding_print(FINDING_SKIPPED, "aggregator", "not asked: a single rank needs none");
+		finding_print(FINDING_SKIPPED, "aggregator",
+		              "not checked: a single rank needs no aggregator");
 	else
 		aggregator = look_at(&with_timeout, INA_ALGORITHM_INA, "aggregator", &ranks);
 	return host && neighbours && aggregator ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -95,27 +95,27 @@ static bool tell_port(const struct place *place)
 {
 	if (place->port.link_layer != IBV_LINK_LAYER_ETHERNET) {
 		finding_print(FINDING_FAILED, "device",
-		              "%s has no Ethernet port: this is RoCE -- remedy: INA_BIND with the "
-		              "address of one that has",
+		              "%s has no Ethernet port, which RoCE needs -- remedy: set INA_BIND "
+		              "to the address of a device that has one",
 		              device_name(place));
 		return false;
 	}
 	if (place->port.state != IBV_PORT_ACTIVE) {
-		finding_print(
-		        FINDING_FAILED, "device",
-		        "the port of %s is in state %s -- remedy: ip link set %s up, and a cable",
-		        device_name(place), ibv_port_state_str(place->port.state),
-		        place->netdev[0] ? place->netdev : "NETDEV");
+		finding_print(FINDING_FAILED, "device",
+		              "the port of %s is in state %s -- remedy: ip link set %s up, and "
+		              "connect a cable",
+		              device_name(place), ibv_port_state_str(place->port.state),
+		              place->netdev[0] ? place->netdev : "NETDEV");
 		return false;
 	}
 	if (access(RDMA_CM, R_OK | W_OK) != 0) {
 		finding_print(
 		        FINDING_FAILED, "device",
-		        "%s, but %s: %s -- remedy: modprobe rdma_ucm, and the right to use it",
+		        "%s, but %s: %s -- remedy: modprobe rdma_ucm, and permission to use it",
 		        device_name(place), RDMA_CM, strerror(errno));
 		return false;
 	}
-	finding_print(FINDING_OK, "device", "%s, its port is active", device_name(place));
+	finding_print(FINDING_OK, "device", "%s, whose port is active", device_name(place));
 	return true;
 }
 
@@ -130,13 +130,13 @@ static bool tell_gid(const struct place *place, const char *bind, bool has_gid)
 	if (bind)
 		finding_print(
 		        FINDING_FAILED, "GID",
-		        "no device has a RoCE v2 GID of INA_BIND, %s -- remedy: give INA_BIND an "
-		        "address that `ip address` shows at the netdev of an RDMA device",
+		        "no device has a RoCE v2 GID of INA_BIND, %s -- remedy: set INA_BIND to an "
+		        "address that `ip address` shows on the netdev of an RDMA device",
 		        bind);
 	else
 		finding_print(FINDING_FAILED, "GID",
 		              "%s has no RoCE v2 GID of an IPv4 address -- remedy: ip address add "
-		              "ADDRESS/PREFIX dev NETDEV, with its netdev as `rdma link` names it",
+		              "ADDRESS/PREFIX dev NETDEV, where `rdma link` shows NETDEV",
 		              device_name(place));
 	return false;
 }
@@ -163,15 +163,14 @@ static void tell_mtu(const struct place *place)
 	int ethernet = netdev_mtu(place->netdev);
 
 	if (active == maximum)
-		finding_print(FINDING_OK, "MTU", "packets of %u bytes, since %s has %d", active,
-		              place->netdev, ethernet);
+		finding_print(FINDING_OK, "MTU", "packets of %u bytes, because %s has MTU %d",
+		              active, place->netdev, ethernet);
 	else
-		finding_print(
-		        active >= GOOD_MTU_BYTES ? FINDING_OK : FINDING_WARNING, "MTU",
-		        "packets of %u bytes, since %s has %d; for %u: ip link set %s mtu %u, "
-		        "on all hosts and switches",
-		        active, place->netdev, ethernet, maximum, place->netdev,
-		        maximum + HEADROOM_BYTES);
+		finding_print(active >= GOOD_MTU_BYTES ? FINDING_OK : FINDING_WARNING, "MTU",
+		              "packets of %u bytes, because %s has MTU %d; for %u: ip link set %s "
+		              "mtu %u, on all hosts and switches",
+		              active, place->netdev, ethernet, maximum, place->netdev,
+		              maximum + HEADROOM_BYTES);
 }
 
 /* Registers some memory, to test the limit. Returns 0, or an errno. */
@@ -209,8 +208,8 @@ static bool tell_memory_lock(const struct place *place)
 			snprintf(text, sizeof(text), "%llu KiB",
 			         (unsigned long long)limit.rlim_cur / 1024);
 		finding_print(FINDING_FAILED, "memlock",
-		              "%u MiB cannot be registered: %s; the limit on locked memory is %s "
-		              "-- remedy: ulimit -l unlimited, or a memlock line in "
+		              "cannot register %u MiB: %s; the limit on locked memory is %s -- "
+		              "remedy: ulimit -l unlimited, or a memlock line in "
 		              "/etc/security/limits.conf",
 		              TRIAL_BYTES >> 20, strerror(error), text);
 		return false;
@@ -236,13 +235,13 @@ bool doctor_host(void)
 
 	if (!devices || count == 0) {
 		finding_print(FINDING_FAILED, "device",
-		              "there is no RDMA device -- remedy: load the card's driver; or, for "
-		              "soft-RoCE, rdma link add rxe0 type rxe netdev NETDEV");
+		              "this host has no RDMA device -- remedy: load the card's driver; or, "
+		              "for soft-RoCE, rdma link add rxe0 type rxe netdev NETDEV");
 	} else if (!find_place(devices, count, bind, &place, &has_gid)) {
-		finding_print(FINDING_FAILED, "device",
-		              "%s cannot be opened: %s -- remedy: the right to use "
-		              "/dev/infiniband/uverbs*",
-		              ibv_get_device_name(devices[0]), strerror(errno));
+		finding_print(
+		        FINDING_FAILED, "device",
+		        "cannot open %s: %s -- remedy: permission to use /dev/infiniband/uverbs*",
+		        ibv_get_device_name(devices[0]), strerror(errno));
 	} else {
 		bool port = tell_port(&place);
 		bool gid = tell_gid(&place, bind, has_gid);

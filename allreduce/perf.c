@@ -188,7 +188,8 @@ static bool is_rank(const struct perf *perf, const char *option, int rank)
 {
 	if (rank < perf->ranks)
 		return true;
-	fprintf(stderr, "ina-perf: %s %d: the ranks are 0 to %d\n", option, rank, perf->ranks - 1);
+	fprintf(stderr, "ina-perf: %s %d: must be a rank from 0 to %d\n", option, rank,
+	        perf->ranks - 1);
 	return false;
 }
 
@@ -249,8 +250,8 @@ static bool are_all_aggregated(const struct perf *perf)
 	}
 	if (others && perf->rank == 0)
 		fprintf(stderr,
-		        "ina-perf: --algorithm ina: the aggregator did not sum %zu of %zu rows, "
-		        "first that of %" PRIu64 " bytes of %s\n",
+		        "ina-perf: --algorithm ina: the aggregator did not sum %zu of %zu rows; "
+		        "the first has %" PRIu64 " bytes of %s\n",
 		        others, perf->row_count, first->bytes, perf_type_name(first->type));
 	return others == 0;
 }
@@ -260,10 +261,10 @@ static int finish(struct perf *perf)
 	const struct perf_options *options = &perf->options;
 
 	if (perf->rank == 0 && options->compare && perf->head.stats.algorithm != INA_ALGORITHM_INA)
-		printf("# No aggregator answered: both halves of the table are the ring.\n");
+		printf("# No aggregator answered: both halves of the table show the ring.\n");
 	if (perf->rank == 0 && options->fixed_point && options->check)
-		printf("# Fixed point: a sum may be %.3g off; the farthest of rank 0 was %.3g "
-		       "off.\n",
+		printf("# Fixed point: a sum may be %.3g off; the largest error on rank 0 was "
+		       "%.3g.\n",
 		       perf->head.fixed_bound, perf->head.farthest);
 	if (perf->rank == 0 && options->json &&
 	    perf_table_json(options->json, &perf->head, perf->rows, perf->row_count) != 0) {
@@ -274,7 +275,7 @@ static int finish(struct perf *perf)
 	    !are_all_aggregated(perf))
 		return -1;
 	if (perf->any_wrong) {
-		fprintf(stderr, "ina-perf: rank %d: there are wrong elements\n", perf->rank);
+		fprintf(stderr, "ina-perf: rank %d: some elements are wrong\n", perf->rank);
 		return -1;
 	}
 	return 0;

@@ -34,23 +34,22 @@ enum {
 };
 
 static const struct argp_option OPTIONS[] = {
-        {0, 0, 0, 0, "What is measured, as in nccl-tests:", 1},
-        {"minbytes", 'b', "SIZE", 0, "Smallest size in bytes; K, M, G: times 1024, 1024^2, ... (4)",
-         0},
+        {0, 0, 0, 0, "The measurement, as in nccl-tests:", 1},
+        {"minbytes", 'b', "SIZE", 0,
+         "Smallest size in bytes; K, M, G multiply by 1024, 1024^2, ... (4)", 0},
         {"maxbytes", 'e', "SIZE", 0, "Largest size (16M)", 0},
-        {"stepfactor", 'f', "FACTOR", 0, "How many times the size before each size is (2)", 0},
+        {"stepfactor", 'f', "FACTOR", 0, "Factor between one size and the next (2)", 0},
         {"datatype", 't', "TYPE", 0,
-         "int32, float, bfloat16, half, all of these, or what only hosts add: double, int64, "
-         "uint8, "
-         "uint32, uint64 (float)",
+         "int32, float, bfloat16, half, all of these, or a type that only hosts add: double, "
+         "int64, uint8, uint32, uint64 (float)",
          0},
         {"op", 'o', "OPERATION", 0, "sum, max, min, prod or avg (sum)", 0},
         {"collective", KEY_COLLECTIVE, "NAME", 0,
          "all_reduce, reduce_scatter, all_gather, broadcast, reduce or barrier (all_reduce)", 0},
-        {"root", 'r', "RANK", 0, "Of broadcast and reduce (0)", 0},
-        {"iters", 'n', "COUNT", 0, "All-reduces of a size that are timed (5)", 0},
-        {"warmup_iters", 'w', "COUNT", 0, "All-reduces of a size that run before those (1)", 0},
-        {"check", 'c', "0|1", 0, "Compare every element of every result (1)", 0},
+        {"root", 'r', "RANK", 0, "Root of broadcast and reduce (0)", 0},
+        {"iters", 'n', "COUNT", 0, "Timed all-reduces per size (5)", 0},
+        {"warmup_iters", 'w', "COUNT", 0, "All-reduces per size before the timed ones (1)", 0},
+        {"check", 'c', "0|1", 0, "Compares every element of every result (1)", 0},
         {"in-place", KEY_IN_PLACE, NULL, 0, "The result replaces the contribution", 0},
         {"model", KEY_MODEL, "NAME", 0,
          "One more row: all gradient tensors of a model, one all-reduce each: resnet50", 0},
@@ -58,14 +57,16 @@ static const struct argp_option OPTIONS[] = {
         {"seed", KEY_SEED, "NUMBER", 0, "Seed of the data, the same on all ranks (1)", 0},
         {"late", KEY_LATE, "RANK:SECONDS", 0, "This rank sleeps before its first all-reduce", 0},
 
-        {0, 0, 0, 0, "How libina is to all-reduce:", 2},
+        {0, 0, 0, 0, "The algorithm of libina:", 2},
         {"algorithm", KEY_ALGORITHM, "NAME", 0,
-         "auto (in the network where an aggregator answers, else by ring), ina or ring (auto)", 0},
-        {"compare", KEY_COMPARE, NULL, 0, "Each size by the aggregator and then by ring", 0},
+         "auto (in the network if an aggregator answers, else over the ring), ina or ring (auto)",
+         0},
+        {"compare", KEY_COMPARE, NULL, 0,
+         "Runs each size through the aggregator and then over the ring", 0},
         {"fixed-point", KEY_FIXED_POINT, NULL, 0,
          "The aggregator adds float as block floating point: integers with a common exponent", 0},
-        {"timeout", KEY_TIMEOUT, "SECONDS", 0, "Longest time that an all-reduce may take (300)", 0},
-        {"window", KEY_WINDOW, "MESSAGES", 0, "Messages that may be under way at once (8)", 0},
+        {"timeout", KEY_TIMEOUT, "SECONDS", 0, "Longest time of an all-reduce (300)", 0},
+        {"window", KEY_WINDOW, "MESSAGES", 0, "Messages in flight (8)", 0},
         {"message", KEY_MESSAGE, "SIZE", 0, "Bytes of a message (16 packets)", 0},
 
         {0, 0, 0, 0, "Machines with several ranks:", 3},
@@ -74,21 +75,22 @@ static const struct argp_option OPTIONS[] = {
          "predicts to be the fastest (auto)",
          0},
         {"schedules", KEY_SCHEDULES, NULL, 0,
-         "Each size by flat ring, by leader and in parallel, beside what the cost model predicts",
+         "Runs each size with the schedules flat ring, leader and parallel, and compares with the "
+         "cost model's predictions",
          0},
         {"explain", KEY_EXPLAIN, NULL, 0,
-         "Draw the tree of switches, with who sums what and why not more; print the cost model's "
-         "prediction and what it chooses",
+         "Draws the tree of switches and the sums of each; prints the cost model's predictions and "
+         "its choice",
          0},
         {"alpha", KEY_ALPHA, "MICROSECONDS", 0, "Cost model: latency of a message (measured)", 0},
         {"inter", KEY_INTER, "GBIT/S", 0, "Cost model: rate of a machine's link (measured)", 0},
         {"intra", KEY_INTRA, "GBIT/S", 0,
-         "Cost model: rate between a machine's ranks (INA_INTRA_GBPS, else measured)", 0},
+         "Cost model: rate between the ranks of a machine (INA_INTRA_GBPS, else measured)", 0},
 
-        {0, 0, 0, 0, "To find out why it does not run:", 4},
+        {0, 0, 0, 0, "To find out why a job does not run:", 4},
         {"doctor", KEY_DOCTOR, NULL, 0,
-         "Measure nothing; check device, GID, MTU, memory limit, neighbours and aggregator, and "
-         "print the remedy for what fails",
+         "Measures nothing; checks device, GID, MTU, memory limit, neighbours and aggregator, and "
+         "prints a remedy for each failure",
          0},
         {0, 0, 0, 0, NULL, -1},
         {0},
@@ -242,15 +244,15 @@ static void finish(struct argp_state *state, const struct perf_options *options)
 	    (options->schedules || options->pick || options->resnet50))
 		argp_failure(state, PERF_EXIT_USAGE, 0,
 		             "--schedules, --explain, --schedule model and --model are for "
-		             "all_reduce alone");
+		             "all_reduce only");
 	if (options->compare && (options->schedules || options->pick))
 		argp_failure(
 		        state, PERF_EXIT_USAGE, 0,
-		        "--compare does not go with --schedules, --explain or --schedule model");
+		        "--compare cannot be used with --schedules, --explain or --schedule model");
 	if (options->compare && options->algorithm == INA_ALGORITHM_RING)
 		argp_failure(state, PERF_EXIT_USAGE, 0,
-		             "--compare compares with the ring: it does not go with "
-		             "--algorithm ring");
+		             "--compare compares with the ring: it cannot be used with --algorithm "
+		             "ring");
 }
 
 static error_t parse(int key, char *text, struct argp_state *state)
@@ -351,7 +353,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		options->doctor = true;
 		return 0;
 	case ARGP_KEY_ARG:
-		argp_failure(state, PERF_EXIT_USAGE, 0, "%s: no such argument; see --help", text);
+		argp_failure(state, PERF_EXIT_USAGE, 0, "%s: unknown argument; see --help", text);
 		return 0;
 	case ARGP_KEY_END:
 		options->pick |= options->explain && !options->schedules;
@@ -379,7 +381,7 @@ void perf_options_parse(struct perf_options *options, int argc, char **argv)
 	        .options = OPTIONS,
 	        .parser = parse,
 	        .doc = "Measures all-reduce among hosts and checks every element of every result.\v"
-	               "Start it on every host by mpirun, srun or torchrun, or with INA_RANK, "
+	               "Start it on every host with mpirun, srun or torchrun, or with INA_RANK, "
 	               "INA_RANKS "
 	               "and INA_ROOT in the environment, as ina-lab sets them. INA_LOG=info prints "
 	               "how the ranks are connected.\n"

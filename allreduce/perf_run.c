@@ -122,7 +122,7 @@ static int run_once(struct perf *perf, ina_comm *comm, size_t count, enum ina_ty
 	if (found > 0)
 		fprintf(stderr,
 		        "ina-perf: rank %d: %" PRIu64
-		        " of %zu elements are wrong, the first is number %zu\n",
+		        " of %zu elements are wrong; the first is number %zu\n",
 		        perf->rank, found, count, first);
 	*wrong += found;
 	progress_add(&perf->progress, perf_work(count, type));

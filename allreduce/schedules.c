@@ -148,9 +148,9 @@ static void explain(const struct perf *perf)
 	       model->aggregated ? "the aggregator sums between machines"
 	                         : "no aggregator for all rails, a ring between machines");
 	if (model->machines == 1)
-		printf("# In-network aggregation will not help: there is one machine.\n");
+		printf("# In-network aggregation will not help: all ranks are on one machine.\n");
 	else if (model->locals == 1)
-		printf("# One rank a machine: leader and parallel are the flat all-reduce.\n");
+		printf("# One rank per machine: leader and parallel equal the flat all-reduce.\n");
 	else if (model->machines == 2)
 		printf("# In-network aggregation will not save bytes: a ring of 2 machines sends M "
 		       "as "

@@ -172,11 +172,11 @@ static void describe(const struct row *row, const char *text, char *error, size_
 		snprintf(what, sizeof(what), "0 or a number of seconds from 0.001 to %g", most);
 		break;
 	case QUANTITY:
-		snprintf(what, sizeof(what), "a number from %g to %g, as in 10G or 2.5M", least,
+		snprintf(what, sizeof(what), "a number from %g to %g, such as 10G or 2.5M", least,
 		         most);
 		break;
 	default:
-		snprintf(what, sizeof(what), "%s: up to %g s, with ns, us, ms or s behind it",
+		snprintf(what, sizeof(what), "%s: up to %g s, followed by ns, us, ms or s",
 		         row->argument, most * 1e-9);
 	}
 	snprintf(error, error_bytes, "%s takes %s, not '%s'", row->dashed, what, text);
@@ -244,6 +244,6 @@ bool bridge_options_read(const char *name, char *text, struct bridge_option *opt
 		describe(&rows[i], text, error, error_bytes);
 		return false;
 	}
-	snprintf(error, error_bytes, "there is no option --%s", name);
+	snprintf(error, error_bytes, "no such option: --%s", name);
 	return false;
 }

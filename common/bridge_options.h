@@ -36,106 +36,113 @@ enum {
 #define BRIDGE_OPTIONS_TIME_MOST_NS 1000000000000000u
 #define BRIDGE_OPTIONS(X)                                                                          \
 	X(TOPOLOGY, ALL, "topology", "FABRIC", 2, TEXT, 0, 0,                                      \
-	  "Several switches: leaf-spine:LEAVESxHOSTS, tree:AxB...xHOSTS (the top has A below it, " \
-	  "each of these B), clos:SPINESxLEAVESxHOSTS, fat-tree:K, or a file (lab/README.md)")     \
+	  "Several switches: leaf-spine:LEAVESxHOSTS, tree:AxB...xHOSTS (A switches below the "    \
+	  "top, B below each of these), clos:SPINESxLEAVESxHOSTS, fat-tree:K, or a file "          \
+	  "(lab/README.md)")                                                                       \
 	X(AT, ALL, "at", "NAME,OPTION=VALUE[,...]", 2, TEXT, 0, 0,                                 \
-	  "An option for one cable or switch, as in leaf3:up0,loss-up=0.01; a host's cable is "    \
-	  "named by its number; may be repeated")                                                  \
+	  "Sets an option for one cable or switch, such as leaf3:up0,loss-up=0.01; a host's "      \
+	  "cable is named by the host's number; may be repeated")                                  \
 	X(AGGREGATOR, SWITCH, "aggregator", "rtl|model|off", 2, CHOICE, 0, 0,                      \
-	  "What aggregates: the Verilated RTL (default), its reference in C, or nothing: a plain " \
-	  "switch")                                                                                \
+	  "The aggregator: the Verilated RTL (default), its reference model in C, or none (a "     \
+	  "plain switch)")                                                                         \
 	X(STEER, SWITCH, "steer", "marked|all", 2, CHOICE, 0, 0,                                   \
-	  "Which RoCE SENDs pass through the aggregator: those with the DSCP of aggregation "      \
+	  "RoCE SENDs that pass through the aggregator: those with the DSCP of aggregation "       \
 	  "traffic (default), or all")                                                             \
 	X(JOBS, SWITCH, "jobs", "N", 2, WHOLE, 1, 64,                                              \
-	  "Jobs that the aggregator has at a time (default 16; another one: the model only)")      \
+	  "Number of jobs that the aggregator holds at a time (default 16; other values: the "     \
+	  "model only)")                                                                           \
 	X(MEMORY, SWITCH, "packet-memory", "PACKETS", 2, WHOLE, 8, 32768,                          \
-	  "Packets that all its jobs share, a port: a multiple of 8, and 8 for each job (default " \
-	  "512; another one: the model only)")                                                     \
+	  "Packets of memory per port that all jobs share: a multiple of 8, at least 8 for each "  \
+	  "job (default 512; other values: the model only)")                                       \
 	X(WINDOW, SWITCH, "window", "PACKETS", 2, WHOLE, 8, 4096,                                  \
-	  "Packets that it grants a job at most: a power of two, no more than --packet-memory "    \
-	  "(default 128; another one: the model only)")                                            \
+	  "Largest number of packets granted to a job: a power of two, no more than "              \
+	  "--packet-memory (default 128; other values: the model only)")                           \
 	X(QUOTA, SWITCH, "quota", "N", 2, WHOLE, 1, 64,                                            \
-	  "Jobs that JOINs of one port may have opened and that lack a rank, whoever has come "    \
-	  "(default: all that there are but one)")                                                 \
+	  "Number of incomplete jobs that one port may have opened with its JOINs (default: all "  \
+	  "contexts but one)")                                                                     \
 	X(VLAN_QUOTA, SWITCH, "vlan-quota", "N", 2, WHOLE, 1, 64,                                  \
-	  "Jobs that the hosts of one VLAN may have at a time (default: all that there are); "     \
-	  "those without a VLAN tag, or with one that is not trusted, count as one")               \
+	  "Number of jobs that the hosts of one VLAN may have at a time (default: all contexts); " \
+	  "JOINs without a trusted VLAN tag count as one VLAN")                                    \
 	X(TRUST_TAGS, CABLE, "trust-tags", "no|yes", 2, CHOICE, 0, 0,                              \
-	  "Whether the VLAN tags of JOINs that come in there say to which VLAN, and of which "     \
-	  "priority, their jobs are (default no: a sender can write what it likes)")               \
+	  "Whether the VLAN tag of a JOIN from this cable sets the VLAN and the priority of its "  \
+	  "job (default no: a sender can write any tag)")                                          \
 	X(PORT_PRIORITY, CABLE, "port-priority", "N", 2, WHOLE, 0, 7,                              \
-	  "Priority of the jobs whose JOINs come in there without a VLAN tag, or with one that "   \
-	  "is not trusted (default 0, the lowest)")                                                \
+	  "Priority of a job whose JOINs come from this cable without a trusted VLAN tag "         \
+	  "(default 0, the lowest)")                                                               \
 	X(JOB_TTL, SWITCH, "job-ttl", "SECONDS", 2, SECONDS, 0, 1000000,                           \
 	  "The aggregator forgets a job that is silent for this long, at the latest after twice "  \
-	  "that; to be longer than the hosts' ACK timeout (default 60; 0: never)")                 \
+	  "this time; must exceed the hosts' ACK timeout (default 60; 0: never)")                  \
 	X(IDLE_TTL, SWITCH, "idle-ttl", "SECONDS", 2, SECONDS, 0, 1000000,                         \
-	  "The same while JOINs find no free context (default 4; with 0, or more than --job-ttl, " \
-	  "that one holds at all times)")                                                          \
+	  "The same while JOINs find no free context (default 4; if 0 or more than --job-ttl, "    \
+	  "--job-ttl always applies)")                                                             \
 	X(QUIET, SWITCH, "quiet", "MILLISECONDS", 2, WHOLE, 0, 1000000,                            \
-	  "So long after its start or reset, up to twice that, the aggregator drops the SENDs "    \
-	  "that are marked; to be three times as long as the network can hold a packet back "      \
-	  "(default 10; 0: not at all)")                                                           \
+	  "The aggregator drops marked SENDs for this long after its start or reset, up to twice " \
+	  "this time; must be three times the longest delay of a packet in the network (default "  \
+	  "10; 0: off)")                                                                           \
 	X(PATIENCE, SWITCH, "patience", "MILLISECONDS", 2, WHOLE, 0, 1000000,                      \
-	  "The aggregator gives up a flow whose addresses others use when it has been silent "     \
-	  "for this long, at the latest after twice that; to be longer than two of the hosts' "    \
-	  "ACK timeouts (default 300; 0: at once)")                                                \
+	  "If other packets use the addresses of a flow, the aggregator gives the flow up after "  \
+	  "it was silent for this long, at the latest after twice this time; must exceed two ACK " \
+	  "timeouts of the hosts (default 300; 0: immediately)")                                   \
 	X(RESET_EVERY, SWITCH, "reset-every", "FRAMES", 3, WHOLE, 1, UINT64_MAX,                   \
-	  "Reset the aggregator, which loses all state, each time it has been given that many "    \
-	  "frames")                                                                                \
+	  "Resets the aggregator, which loses all state, after every FRAMES frames that it "       \
+	  "receives")                                                                              \
 	X(OFF_AFTER, SWITCH, "off-after", "FRAMES", 3, WHOLE, 1, UINT64_MAX,                       \
-	  "Remove the aggregator once it has been given that many frames")                         \
+	  "Removes the aggregator after it has received this many frames")                         \
 	X(STUCK_AFTER, SWITCH, "stuck-after", "FRAMES", 3, WHOLE, 1, UINT64_MAX,                   \
-	  "The aggregator drops everything once it has been given that many frames")               \
+	  "The aggregator drops everything after it has received this many frames")                \
 	X(LOSS_UP, CABLE, "loss-up", "P", 3, REAL, 0, 1,                                           \
 	  "Probability that a frame is lost on its way to the switch")                             \
 	X(LOSS_DOWN, CABLE, "loss-down", "P", 3, REAL, 0, 1,                                       \
 	  "Probability that a frame is lost on its way to a host")                                 \
 	X(DUPLICATE, CABLE, "duplicate", "P", 3, REAL, 0, 1,                                       \
-	  "Probability that a frame is duplicated, each way")                                      \
+	  "Probability that a frame is duplicated, in each direction")                             \
 	X(REORDER, CABLE, "reorder", "P", 3, REAL, 0, 1,                                           \
-	  "Probability that a frame is held back until one or two others have passed, or for 1 "   \
-	  "ms, each way")                                                                          \
+	  "Probability that a frame is delayed until one or two others have passed, or for 1 ms, " \
+	  "in each direction")                                                                     \
 	X(CORRUPT, CABLE, "corrupt", "P", 3, REAL, 0, 1,                                           \
-	  "Probability that one bit behind the Ethernet header is flipped, each way")              \
+	  "Probability that one bit after the Ethernet header is flipped, in each direction")      \
 	X(DELAY, CABLE, "delay", "MICROSECONDS", 3, WHOLE, 0, 10000000,                            \
-	  "Delays every frame, each way")                                                          \
-	X(SEED, ALL, "seed", "S", 3, WHOLE, 0, UINT64_MAX, "Of all random faults (default 1)")     \
+	  "Delay of every frame, in each direction")                                               \
+	X(SEED, ALL, "seed", "S", 3, WHOLE, 0, UINT64_MAX,                                         \
+	  "Seed of all random faults (default 1)")                                                 \
 	X(PCAP, ALL, "pcap", "FILE", 4, TEXT, 0, 0,                                                \
-	  "Captures every frame as it enters the switch and as it leaves, for Wireshark")          \
+	  "Captures every frame as it enters and as it leaves the switch, for Wireshark")          \
 	X(PCAP_CABLE, ALL, "pcap-cable", "NAME", 4, TEXT, 0, 0,                                    \
-	  "Captures at that cable only, as leaf3:up0 or a host's number; may be repeated")         \
+	  "Captures at this cable only, such as leaf3:up0 or a host's number; may be repeated")    \
 	X(PCAP_LIMIT, ALL, "pcap-limit", "MIB", 4, WHOLE, 1, 1 << 20,                              \
 	  "Ends the capture at this size (default 256)")                                           \
 	X(STATS, ALL, "stats", "FILE", 4, TEXT, 0, 0,                                              \
-	  "Writes the counters of the switch and the aggregator there at the end, as JSON")        \
+	  "Writes the counters of the switch and the aggregator to FILE at the end, as JSON")      \
 	X(LINK_RATE, CABLE, "link-rate", "BITS", 7, QUANTITY, 1000000, 1000000000000u,             \
-	  "Bits a second on each cable (default 100G)")                                            \
+	  "Rate of each cable in bits per second (default 100G)")                                  \
 	X(LINK_DELAY, CABLE, "link-delay", "TIME", 7, TIME, 0, BRIDGE_OPTIONS_TIME_MOST_NS,        \
 	  "Delay of each cable (default 500ns)")                                                   \
 	X(SWITCH_DELAY, SWITCH, "switch-delay", "TIME", 7, TIME, 0, BRIDGE_OPTIONS_TIME_MOST_NS,   \
-	  "Delay of the switch, beside receiving the whole frame and queueing (default 300ns)")    \
+	  "Delay of the switch, in addition to receiving the whole frame and queueing (default "   \
+	  "300ns)")                                                                                \
 	X(RTL_CLOCK, SWITCH, "rtl-clock", "HZ", 7, QUANTITY, 1000000, 10000000000u,                \
 	  "Clock of the aggregator's RTL (default 250M)")                                          \
 	X(QUEUE, CABLE, "queue", "BYTES", 7, QUANTITY, 0, 1000000000000u,                          \
-	  "Each port of the switch queues so much and drops the rest (default 2M; 0: no limit)")   \
+	  "Largest queue of each switch port, which drops what exceeds it (default 2M; 0: no "     \
+	  "limit)")                                                                                \
 	X(ECN_THRESHOLD, CABLE, "ecn-threshold", "BYTES", 7, QUANTITY, 0, 1000000000000u,          \
-	  "A longer queue marks frames with congestion experienced (default 0: never)")            \
+	  "Queue length above which frames are marked with congestion experienced (default 0: "    \
+	  "never)")                                                                                \
 	X(HOST_PACKET_COST, ALL, "host-packet-cost", "NS", 7, QUANTITY, 0, 1000000000,             \
 	  "Processor time of a host for each packet that it sends or receives (default 0)")        \
 	X(HOST_BYTE_COST, ALL, "host-byte-cost", "NS", 7, QUANTITY, 0, 1000000,                    \
 	  "Processor time of a host for each byte of these packets (default 0)")                   \
 	X(KILL, ALL, "kill", "HOST:TIME", 7, HOST_TIME, 0, BRIDGE_OPTIONS_TIME_MOST_NS,            \
-	  "A host dies so long after the start of all")                                            \
+	  "A host dies this long after the start of the run")                                      \
 	X(CUT, ALL, "cut", "HOST:TIME[:TIME]", 7, HOST_TIMES, 0, BRIDGE_OPTIONS_TIME_MOST_NS,      \
-	  "A host's cable is out from the first time on, until the second or for ever")            \
+	  "Cuts a host's cable at the first time and mends it at the second (default: never)")     \
 	X(CUT_AT, CABLE, "cut-at", "TIME", 7, TIME, 0, BRIDGE_OPTIONS_TIME_MOST_NS,                \
-	  "Every cable, or with --at one, is out so long after the start of all")                  \
+	  "Cuts every cable, or one with --at, this long after the start of the run")              \
 	X(MEND_AT, CABLE, "mend-at", "TIME", 7, TIME, 0, BRIDGE_OPTIONS_TIME_MOST_NS,              \
-	  "What --cut-at has cut is whole again so long after the start of all (default: never)")  \
+	  "Mends the cables that --cut-at cut, this long after the start of the run (default: "    \
+	  "never)")                                                                                \
 	X(RESET_AT, SWITCH, "reset-at", "TIME", 7, TIME, 0, BRIDGE_OPTIONS_TIME_MOST_NS,           \
-	  "Reset the aggregator so long after the start of all; may be repeated")
+	  "Resets the aggregator this long after the start of the run; may be repeated")
 
 enum bridge_option_name {
 #define X(here, ...) BRIDGE_OPTION_##here,

@@ -34,7 +34,7 @@ static inline bool ina_streams_flush(const char *program)
 {
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return true;
-	fprintf(stderr, "%s: stdout could not be written in full: check the free space\n", program);
+	fprintf(stderr, "%s: could not write all of stdout: check the free space\n", program);
 	return false;
 }
 

@@ -41,7 +41,7 @@ bool topology_add_switch(struct topology *topology, const char *name, char *erro
 		        "-, _ and ., %d characters at most, and not that of a host",
 		        name, TOPOLOGY_NAME_BYTES - 1);
 	if (topology_find_switch(topology, name) != TOPOLOGY_NONE)
-		return complain(error, "switch '%s': two have this name", name);
+		return complain(error, "switch '%s': the name is used twice", name);
 	if (topology->switch_count == TOPOLOGY_SWITCHES_MAX)
 		return complain(error, "switch '%s': more than %d switches", name,
 		                TOPOLOGY_SWITCHES_MAX);
@@ -54,13 +54,13 @@ bool topology_add_host(struct topology *topology, unsigned place, unsigned host,
 	const char *name = topology->switches[place].name;
 
 	if (host >= TOPOLOGY_HOSTS_MAX)
-		return complain(error, "switch '%s': host %u is one more than %d hosts", name, host,
-		                TOPOLOGY_HOSTS_MAX);
+		return complain(error, "switch '%s': host %u exceeds the limit of %d hosts", name,
+		                host, TOPOLOGY_HOSTS_MAX);
 	for (; topology->host_count <= host; topology->host_count++)
 		topology->host_switch[topology->host_count] = TOPOLOGY_NONE;
 	if (topology->host_switch[host] != TOPOLOGY_NONE)
-		return complain(error, "switch '%s': host %u hangs at '%s' already", name, host,
-		                topology->switches[topology->host_switch[host]].name);
+		return complain(error, "switch '%s': host %u is already connected to '%s'", name,
+		                host, topology->switches[topology->host_switch[host]].name);
 	topology->host_switch[host] = place;
 	return true;
 }
@@ -98,8 +98,8 @@ static bool find_levels(struct topology *topology, char *error)
 				is_moving = true;
 				if (upper->level > topology->switch_count)
 					return complain(error,
-					                "switch '%s': its uplinks lead back to "
-					                "it, a loop by way of '%s'",
+					                "switch '%s': its uplinks lead back to it "
+					                "in a loop through '%s'",
 					                lower->name, upper->name);
 			}
 		}
@@ -113,15 +113,16 @@ static bool check_levels(const struct topology *topology, char *error)
 		const struct topology_switch *of = &topology->switches[i];
 
 		if (of->level > TOPOLOGY_LEVELS_MAX)
-			return complain(error,
-			                "switch '%s': it is on level %u, and %d are the most",
-			                of->name, of->level, TOPOLOGY_LEVELS_MAX);
+			return complain(
+			        error,
+			        "switch '%s': it is on level %u, and the highest level is %d",
+			        of->name, of->level, TOPOLOGY_LEVELS_MAX);
 		for (unsigned up = 1; up < of->uplink_count; up++)
 			if (topology->switches[of->uplinks[up]].level !=
 			    topology->switches[of->uplinks[0]].level)
 				return complain(error,
 				                "switch '%s': a loop: its uplinks lead to '%s' and "
-				                "'%s', which are not on one level",
+				                "'%s', which are not on the same level",
 				                of->name, topology->switches[of->uplinks[0]].name,
 				                topology->switches[of->uplinks[up]].name);
 	}
@@ -140,7 +141,7 @@ static bool lay_cables(struct topology *topology, unsigned ports_most, char *err
 
 	for (unsigned host = 0; host < topology->host_count; host++) {
 		if (topology->host_switch[host] == TOPOLOGY_NONE)
-			return complain(error, "host %u hangs at no switch", host);
+			return complain(error, "host %u is not connected to any switch", host);
 		wanted[topology->host_switch[host]]++;
 	}
 	for (unsigned i = 0; i < topology->switch_count; i++) {
@@ -150,7 +151,7 @@ static bool lay_cables(struct topology *topology, unsigned ports_most, char *err
 	}
 	for (unsigned i = 0; i < topology->switch_count; i++)
 		if (wanted[i] > ports_most)
-			return complain(error, "switch '%s': %u ports, and a switch has %u at most",
+			return complain(error, "switch '%s': it has %u ports, and the most is %u",
 			                topology->switches[i].name, wanted[i], ports_most);
 	for (unsigned host = 0; host < topology->host_count; host++) {
 		const unsigned place = topology->host_switch[host];
@@ -185,15 +186,17 @@ static bool lay_cables(struct topology *topology, unsigned ports_most, char *err
 static bool check_ends(const struct topology *topology, char *error)
 {
 	if (topology->host_count < 2)
-		return complain(error, "a fabric has two hosts or more");
+		return complain(error, "a fabric must have at least two hosts");
 	for (unsigned i = 0; i < topology->switch_count; i++) {
 		const struct topology_switch *of = &topology->switches[i];
 
 		if (of->first_uplink == 0)
 			return complain(error, "switch '%s': nothing is below it", of->name);
 		if (of->ports == 1)
-			return complain(error, "cable '%s' leads nowhere: nothing else is at '%s'",
-			                topology->cables[of->cables[0]].name, of->name);
+			return complain(
+			        error,
+			        "cable '%s' leads nowhere: nothing else is connected to '%s'",
+			        topology->cables[of->cables[0]].name, of->name);
 	}
 	return true;
 }

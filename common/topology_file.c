@@ -39,7 +39,8 @@ static bool read_hosts(struct topology *topology, unsigned place, const json_t *
 		return true;
 	}
 	if (hosts && !json_is_array(hosts))
-		return complain(error, name, "\"hosts\" is a number of hosts, or a list of theirs");
+		return complain(error, name,
+		                "\"hosts\" must be a number of hosts or a list of host numbers");
 	json_array_foreach(hosts, i, host)
 	{
 		const json_int_t number = json_integer_value(host);
@@ -50,7 +51,7 @@ static bool read_hosts(struct topology *topology, unsigned place, const json_t *
 		if (number < 0 || number >= TOPOLOGY_HOSTS_MAX) {
 			snprintf(error, TOPOLOGY_ERROR_BYTES,
 			         "'%s': \"hosts\" names host %" JSON_INTEGER_FORMAT
-			         ", and hosts have the numbers 0 to %d",
+			         ", but hosts have the numbers 0 to %d",
 			         name, number, TOPOLOGY_HOSTS_MAX - 1);
 			return false;
 		}
@@ -68,7 +69,7 @@ static bool read_uplinks(struct topology *topology, unsigned place, const json_t
 	json_t *uplink;
 
 	if (uplinks && !json_is_array(uplinks))
-		return complain(error, name, "\"up\" is a list of switches");
+		return complain(error, name, "\"up\" must be a list of switches");
 	json_array_foreach(uplinks, i, uplink)
 	{
 		const char *upper = json_string_value(uplink);
@@ -77,8 +78,8 @@ static bool read_uplinks(struct topology *topology, unsigned place, const json_t
 
 		if (number == TOPOLOGY_NONE) {
 			snprintf(error, TOPOLOGY_ERROR_BYTES,
-			         "'%s': uplink %zu leads to '%s', and there is no such switch",
-			         name, i, upper ? upper : "");
+			         "'%s': uplink %zu leads to '%s', which does not exist", name, i,
+			         upper ? upper : "");
 			return false;
 		}
 		if (!topology_add_uplink(topology, place, number, error))
@@ -101,7 +102,7 @@ static bool read_settings(struct topology *topology, const char *of, json_t *obj
 	json_t *value;
 
 	if (!json_is_object(object))
-		return complain(error, of, "its options are no object");
+		return complain(error, of, "its options must be an object");
 	json_object_foreach(object, key, value)
 	{
 		if (topology_find_switch(topology, of) != TOPOLOGY_NONE && is_structure(key))
@@ -110,7 +111,7 @@ static bool read_settings(struct topology *topology, const char *of, json_t *obj
 
 		if (!text) {
 			snprintf(error, TOPOLOGY_ERROR_BYTES,
-			         "'%s': \"%s\" is neither a number nor a text", of, key);
+			         "'%s': \"%s\" is neither a number nor a string", of, key);
 			return false;
 		}
 		if (!topology_add_setting(topology, of, key, text, error))
@@ -125,7 +126,7 @@ static bool read_switches(struct topology *topology, const json_t *switches, cha
 	json_t *of;
 
 	if (!json_is_array(switches)) {
-		snprintf(error, TOPOLOGY_ERROR_BYTES, "there is no list \"switches\"");
+		snprintf(error, TOPOLOGY_ERROR_BYTES, "the list \"switches\" is missing");
 		return false;
 	}
 	json_array_foreach(switches, i, of)
@@ -156,12 +157,11 @@ static bool read_root(struct topology *topology, json_t *root, char *error)
 	const char *key;
 	size_t i;
 
-	json_object_foreach(
-	        root, key,
-	        value) if (strcmp(key, "switches") != 0 &&
-	                   strcmp(key, "cables") !=
-	                           0) return complain(error, key,
-	                                              "neither \"switches\" nor \"cables\"");
+	json_object_foreach(root, key, value) if (
+	        strcmp(key, "switches") != 0 &&
+	        strcmp(key, "cables") !=
+	                0) return complain(error, key,
+	                                   "unknown key: must be \"switches\" or \"cables\"");
 	if (!read_switches(topology, switches, error) ||
 	    !topology_finish(topology, TOPOLOGY_PORTS_MAX, error))
 		return false;
@@ -169,7 +169,7 @@ static bool read_root(struct topology *topology, json_t *root, char *error)
 	                   value) if (!read_settings(topology, topology->switches[i].name, value,
 	                                             error)) return false;
 	if (cables && !json_is_object(cables))
-		return complain(error, "cables", "no object, with a member for each cable");
+		return complain(error, "cables", "must be an object with a member for each cable");
 	json_object_foreach(cables, key,
 	                    value) if (!read_settings(topology, key, value, error)) return false;
 	return true;
@@ -182,7 +182,7 @@ bool topology_read_file(struct topology *topology, const char *path, char *error
 
 	if (!file) {
 		snprintf(error, TOPOLOGY_ERROR_BYTES,
-		         "no file that can be read, and none of " TOPOLOGY_SPECS);
+		         "not a readable file, and not one of " TOPOLOGY_SPECS);
 		return false;
 	}
 	json_t *root = json_loadf(file, JSON_REJECT_DUPLICATES, &json_error);

@@ -28,7 +28,7 @@ static bool check_ways(const struct topology *topology, char *error)
 			if (topology_route(&routes, place, to)->count)
 				continue;
 			snprintf(error, TOPOLOGY_ERROR_BYTES,
-			         "no way up and down from host %u (at '%s') to host %u (at '%s')",
+			         "no path up and down from host %u (at '%s') to host %u (at '%s')",
 			         from, topology->switches[place].name, to,
 			         topology->switches[topology->host_switch[to]].name);
 			topology_routes_close(&routes);

@@ -16,11 +16,11 @@ static bool place_setting(const struct topology *topology, struct topology_setti
 	setting->is_of_cable = cable != TOPOLOGY_NONE;
 	setting->number = setting->is_of_cable ? cable : place;
 	if (setting->number == TOPOLOGY_NONE)
-		snprintf(error, TOPOLOGY_ERROR_BYTES, "there is no cable or switch '%s'", of);
+		snprintf(error, TOPOLOGY_ERROR_BYTES, "no cable or switch '%s'", of);
 	else if (setting->option.scope !=
 	         (setting->is_of_cable ? BRIDGE_OPTION_OF_CABLE : BRIDGE_OPTION_OF_SWITCH))
-		snprintf(error, TOPOLOGY_ERROR_BYTES, "'%s': '%s' is no option of a %s", of, option,
-		         setting->is_of_cable ? "cable" : "switch");
+		snprintf(error, TOPOLOGY_ERROR_BYTES, "'%s': '%s' is not an option of a %s", of,
+		         option, setting->is_of_cable ? "cable" : "switch");
 	else
 		return true;
 	return false;
@@ -55,7 +55,7 @@ bool topology_set(struct topology *topology, const char *text, char error[TOPOLO
 
 	if (!good)
 		snprintf(error, TOPOLOGY_ERROR_BYTES,
-		         "'%s' is not of the form NAME,OPTION=VALUE[,OPTION=VALUE...]", text);
+		         "'%s' must have the form NAME,OPTION=VALUE[,OPTION=VALUE...]", text);
 	while (good && (word = strsep(&rest, ","))) {
 		char *value = strchr(word, '=');
 

@@ -104,7 +104,8 @@ static bool make_fat_tree(struct topology *topology, const struct numbers *numbe
 	const unsigned k = numbers->values[0], half = k / 2, level = k * half;
 
 	if (k % 2) {
-		snprintf(error, TOPOLOGY_ERROR_BYTES, "%u is odd, and half of K ports lead up", k);
+		snprintf(error, TOPOLOGY_ERROR_BYTES,
+		         "%u is odd, but half of the K ports must lead up", k);
 		return false;
 	}
 	if (!add_level(topology, 0, level, error) || !add_level(topology, 1, level, error) ||
@@ -153,8 +154,9 @@ bool topology_read_spec(struct topology *topology, const char *text, char *error
 
 	if (!read_numbers(text + strlen(kinds[kind].prefix), &numbers) ||
 	    numbers.count < kinds[kind].least || numbers.count > kinds[kind].most) {
-		snprintf(error, TOPOLOGY_ERROR_BYTES, "not of the form %s, each from 1 to %d",
-		         kinds[kind].form, TOPOLOGY_HOSTS_MAX);
+		snprintf(error, TOPOLOGY_ERROR_BYTES,
+		         "must have the form %s, each number from 1 to %d", kinds[kind].form,
+		         TOPOLOGY_HOSTS_MAX);
 		return false;
 	}
 	return kinds[kind].make(topology, &numbers, error) &&

@@ -21,6 +21,10 @@ extern char **environ;
 
 #define FIRST_PORT_FD 3
 
+/* The defaults of ina-bridge's --patience and --idle-ttl. */
+#define PATIENCE_MS 300
+#define IDLE_TTL_MS 4000
+
 /* An argument that ina-lab adds for the bridge, such as "fd=3". */
 typedef char argument_text[32];
 
@@ -52,7 +56,7 @@ static bool find_bridge(char *path)
 {
 	if (lab_bridge_find(path))
 		return true;
-	fprintf(stderr, "ina-lab: there is no bridge at %s: build it, or set INA_BRIDGE\n", path);
+	fprintf(stderr, "ina-lab: no bridge found at %s: build it, or set INA_BRIDGE\n", path);
 	return false;
 }
 
@@ -140,15 +144,39 @@ static int add_virtual_arguments(const struct lab_bridge *bridge, const struct l
 	return count;
 }
 
+/*
+ * The aggregator's times that depend on the ACK timeout, if the bridge's defaults are too short:
+ * its patience must be longer than two of them (docs/protocol.md, Suspects), and so must its
+ * shorter time-to-live, or a job that only retransmits would expire.
+ */
+static int add_times(const struct lab_options *options, char **argv, argument_text *texts)
+{
+	const double timeouts_ms =
+	        2.2 * 4.096e-3 * (double)(1u << lab_workspace_ack_timeout(options));
+	int count = 0;
+
+	snprintf(texts[0], sizeof(texts[0]), "%.0f", timeouts_ms);
+	snprintf(texts[1], sizeof(texts[1]), "%.1f", timeouts_ms / 1000);
+	if (timeouts_ms > PATIENCE_MS) {
+		argv[count++] = "--patience";
+		argv[count++] = texts[0];
+	}
+	if (timeouts_ms > IDLE_TTL_MS) {
+		argv[count++] = "--idle-ttl";
+		argv[count++] = texts[1];
+	}
+	return count;
+}
+
 /* Returns -1 with errno set on failure. */
 static pid_t start_process(struct lab_bridge *bridge, struct lab_reaper *reaper, char *path,
                            const struct lab_options *options, const int *bridge_ends)
 {
 	const size_t ports = (size_t)bridge->link_count;
 	const int fd_count = FIRST_PORT_FD + bridge->link_count + options->is_virtual;
-	/* Each port has one, and a second one in virtual time; one more is for all hosts. */
-	argument_text *texts = calloc(2 * ports + 1, sizeof(*texts));
-	char **argv = calloc(4 * ports + 2 * LAB_BRIDGE_OPTIONS + 16, sizeof(*argv));
+	/* Each port has one, and a second one in virtual time; three more are for all hosts. */
+	argument_text *texts = calloc(2 * ports + 3, sizeof(*texts));
+	char **argv = calloc(4 * ports + 2 * LAB_BRIDGE_OPTIONS + 20, sizeof(*argv));
 	int *from = calloc((size_t)fd_count, sizeof(*from));
 	int count = 0;
 	pid_t pid = -1;
@@ -167,6 +195,7 @@ static pid_t start_process(struct lab_bridge *bridge, struct lab_reaper *reaper,
 	}
 	if (options->is_virtual)
 		count += add_virtual_arguments(bridge, options, argv + count, texts + ports);
+	count += add_times(options, argv + count, texts + 2 * ports + 1);
 	for (int i = 0; i < options->bridge_argument_count; i++)
 		argv[count++] = (char *)options->bridge_arguments[i];
 	argv[count++] = "--stats";

@@ -43,9 +43,9 @@ end_progress() {
 	shown=
 }
 
-[ $# -le 1 ] || fail "takes one argument at most, the output folder"
+[ $# -le 1 ] || fail "takes at most one argument, the output folder"
 [ "$(uname -m)" = x86_64 ] ||
-	fail "User Mode Linux needs an x86_64 machine, and this one is $(uname -m)"
+	fail "User Mode Linux needs an x86_64 machine, but this one is $(uname -m)"
 [ -r "$archive" ] ||
 	fail "$archive is missing: run scripts/install-packages.sh demo"
 for tool in make gcc flex bison bc xz tar patch python3; do
@@ -68,22 +68,22 @@ fi
 mkdir -p "$output" || fail "cannot create $output"
 output=$(cd "$output" && pwd)
 case $output in
-*[[:space:]:]*) fail "the kernel's makefiles take no spaces or colons in '$output': move the project" ;;
+*[[:space:]:]*) fail "the kernel's makefiles do not accept spaces or colons in '$output': move the project" ;;
 esac
 exec 9>"$output/lock"
 flock -n 9 || {
-	echo "build-kernel: waiting for the build that is under way"
+	echo "build-kernel: waiting for another build to finish"
 	for ((waited_s = 0; waited_s < 1800; waited_s++)); do
 		! flock -w 1 9 || break
 		show_progress "$(cat "$output/progress" 2>/dev/null || true)"
 	done
 	end_progress
-	[ $waited_s -lt 1800 ] || fail "the other build did not end within 30 minutes"
+	[ $waited_s -lt 1800 ] || fail "the other build did not finish within 30 minutes"
 	exec "$self" "$output" 9>&-
 }
 free_mib=$(df -Pm "$output" | awk 'NR == 2 { print $4 }')
 [ "$free_mib" -ge "$free_needed_mib" ] ||
-	fail "$output needs $free_needed_mib MiB of free space while building, and has $free_mib"
+	fail "$output needs $free_needed_mib MiB of free space while building, but has $free_mib"
 
 # Removes the sources of a build that was killed. The lock file must stay: if it were replaced while
 # another build waits for the old one, both builds could run at the same time.
@@ -118,7 +118,7 @@ xz -dc -T0 "$archive" | tar -x -C "$work/linux" --strip-components=1 "${unused[@
 
 cd "$work/linux"
 for patch in "${patches[@]}"; do
-	patch -p1 --silent --forward <"$patch" || fail "$patch does not fit $archive"
+	patch -p1 --silent --forward <"$patch" || fail "$patch does not apply to $archive"
 done
 # This compares the sources with the archive before the build generates files among them.
 echo "build-kernel: comparing the sources with $(basename "$archive")"
@@ -143,7 +143,7 @@ for symbol in $(sed -n 's/^\(CONFIG_[A-Z0-9_]*\)=.*/\1/p' "$config"); do
 done
 
 jobs=$(nproc)
-echo "build-kernel: compiling with $jobs jobs; some four minutes on two cores"
+echo "build-kernel: compiling with $jobs jobs; about four minutes on two cores"
 set -m
 make ARCH=um -j"$jobs" linux >>"$work/log" 2>&1 </dev/null 9>&- &
 build_pid=$!

@@ -34,6 +34,6 @@ int lab_doctor(void)
 	good &= say(!access(parts.guest_init, X_OK), "guest-init", parts.guest_init,
 	            "missing or not executable; or set INA_GUEST_INIT");
 	good &= say(bridge_found, "bridge", bridge, "build it, or set INA_BRIDGE");
-	good &= say(memory.path, "host memory", place, "little for four hosts of 512 MiB");
+	good &= say(memory.path, "host memory", place, "too little for four hosts of 512 MiB");
 	return good ? 0 : LAB_EXIT_FAILED;
 }

@@ -228,7 +228,7 @@ static void wait_for_go(void)
 		ssize_t got = read(fd, word + length, sizeof(word) - 1 - length);
 
 		if (got <= 0)
-			fail("nobody says go: %s", strerror(errno));
+			fail("no start signal was received: %s", strerror(errno));
 		length += (size_t)got;
 		word[length] = 0;
 	} while (fd != bridge && !strchr(word, '\n') && length < sizeof(word) - 1);
@@ -274,7 +274,7 @@ static int run_ranks(const char *folder, const char *rank, char **command)
 
 	snprintf(pattern, sizeof(pattern), "%s/environment.%s.*", folder, rank);
 	if (glob(pattern, 0, NULL, &orders))
-		fail("there is no %s", pattern);
+		fail("%s not found", pattern);
 	pids = calloc(orders.gl_pathc, sizeof(*pids));
 	codes = calloc(orders.gl_pathc, sizeof(*codes));
 	if (!pids || !codes)
@@ -344,7 +344,7 @@ int main(void)
 	snprintf(path, sizeof(path), "%s/directory", folder);
 	directory = read_strings(path);
 	if (chdir(directory[0]))
-		fail("a host cannot enter the folder %s: %s", directory[0], strerror(errno));
+		fail("cannot change to the folder %s: %s", directory[0], strerror(errno));
 	if (getenv("ina_virtual"))
 		open_bridge();
 	fflush(stdout);

@@ -33,11 +33,11 @@ static int run_command(int argc, char **argv)
 		return 0;
 	}
 	if (!*command)
-		fputs("ina-lab: say what to do: run, topology or doctor\n", stderr);
+		fputs("ina-lab: a command is missing: run, topology or doctor\n", stderr);
 	else if (!strcmp(command, "doctor"))
 		fputs("ina-lab: doctor takes no arguments\n", stderr);
 	else
-		fprintf(stderr, "ina-lab: there is no command '%s': run, topology or doctor\n",
+		fprintf(stderr, "ina-lab: unknown command '%s': must be run, topology or doctor\n",
 		        command);
 	return LAB_EXIT_USAGE;
 }

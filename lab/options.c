@@ -24,27 +24,27 @@ enum option_key {
 
 static const struct argp_option option_table[] = {
         {"hosts", KEY_HOSTS, "N", 0,
-         "Number of hosts, 1 to 256, by default those of --topology; the aggregator has fewer "
-         "ports, --aggregator off has not",
+         "Number of hosts, 1 to 256 (default: those of --topology); an aggregator has fewer ports, "
+         "so the largest numbers need --aggregator off",
          1},
         {"ranks-per-host", KEY_RANKS, "G[,G...]", 0,
-         "Commands that each host runs at once, each with a rank of its own: one number for all, "
-         "or one for each (default 1)",
+         "Number of ranks on each host, each running one copy of COMMAND: one number for all "
+         "hosts, or one per host (default 1)",
          1},
         {"mtu", KEY_MTU, "BYTES", 0, "RoCE path MTU: 256, 512, 1024, 2048 or 4096 (default)", 1},
         {"memory", KEY_MEMORY, "MIB", 0,
-         "Memory of each host (default 512; of more than 16 hosts, their share of 8192, at least "
-         "72)",
+         "Memory of each host (default 512; for more than 16 hosts an equal share of 8192, at "
+         "least 72)",
          1},
         {"delay-rank", KEY_DELAY_RANK, "R:SECONDS", 0,
-         "Starts rank R's command that much later; may be repeated", 3},
-        {"quiet", KEY_QUIET, NULL, 0, "No summary at the end", 4},
+         "Starts rank R's command this much later; may be repeated", 3},
+        {"quiet", KEY_QUIET, NULL, 0, "Prints no summary at the end", 4},
         {"timeout", KEY_TIMEOUT, "SECONDS", 0, "Ends the run after this long (default 600)", 5},
         {"grace", KEY_GRACE, "SECONDS", 0,
-         "How long the others may go on once a rank has failed (default 30)", 5},
+         "How long the other ranks may continue after one has failed (default 30)", 5},
         {"virtual-time", KEY_VIRTUAL_TIME, NULL, 0,
-         "Hosts and switch have a clock of their own, on which nothing takes time but what is "
-         "modelled, above all the network",
+         "Hosts and switch use a virtual clock, on which only the modelled parts take time, mainly "
+         "the network",
          6},
         {0},
 };
@@ -102,7 +102,7 @@ static void parse_ranks(struct lab_options *options, const struct argp_state *st
 			*next++ = '\0';
 		if (count == LAB_MAX_HOSTS)
 			argp_failure(state, LAB_EXIT_USAGE, 0,
-			             "--ranks-per-host takes %d numbers at most", LAB_MAX_HOSTS);
+			             "--ranks-per-host takes at most %d numbers", LAB_MAX_HOSTS);
 		options->rank_counts[count] =
 		        whole_number(state, "--ranks-per-host", word, 1, LAB_MAX_RANKS);
 	}
@@ -120,13 +120,14 @@ static void spread_ranks(struct lab_options *options, const struct argp_state *s
 	if (options->rank_count_given != 1 && options->rank_count_given != options->host_count)
 		argp_failure(
 		        state, LAB_EXIT_USAGE, 0,
-		        "--ranks-per-host has %d numbers for %d hosts: want one, or one for each",
+		        "--ranks-per-host has %d numbers for %d hosts: give one, or one per host",
 		        options->rank_count_given, options->host_count);
 	for (int h = 0; h < options->host_count; h++)
 		total += options->rank_counts[h];
 	if (total > LAB_MAX_RANKS)
 		argp_failure(state, LAB_EXIT_USAGE, 0,
-		             "--ranks-per-host: %d ranks are more than %d", total, LAB_MAX_RANKS);
+		             "--ranks-per-host: %d ranks exceed the limit of %d", total,
+		             LAB_MAX_RANKS);
 }
 
 /* Keeps an option for the bridge's command line. */
@@ -178,28 +179,30 @@ static void check_together(struct lab_options *options, const struct argp_state 
 	if (options->host_count || options->topology)
 		check_topology(options, state);
 	if (!options->host_count)
-		argp_failure(state, LAB_EXIT_USAGE, 0, "say how many hosts, as in -n 4");
+		argp_failure(state, LAB_EXIT_USAGE, 0,
+		             "the number of hosts is missing: give it as in -n 4");
 	if (!options->memory_mib)
 		options->memory_mib = lab_resources_host_memory_mib(options->host_count);
 	spread_ranks(options, state);
 	if (options->is_virtual && options->host_count < 2)
-		argp_failure(state, LAB_EXIT_USAGE, 0, "--virtual-time needs two hosts or more");
+		argp_failure(state, LAB_EXIT_USAGE, 0, "--virtual-time needs at least two hosts");
 	if (!options->is_virtual && options->virtual_option)
-		argp_failure(state, LAB_EXIT_USAGE, 0, "%s is for --virtual-time",
+		argp_failure(state, LAB_EXIT_USAGE, 0, "%s requires --virtual-time",
 		             options->virtual_option);
 	for (int r = options->host_count; r < LAB_MAX_HOSTS; r++)
 		if (options->delay_s[r] > 0)
 			argp_failure(state, LAB_EXIT_USAGE, 0,
-			             "--delay-rank names rank %d, and the last of %d hosts is %d",
+			             "--delay-rank names rank %d, but the last of %d hosts is %d",
 			             r, options->host_count, options->host_count - 1);
 	if (!options->command)
-		argp_failure(state, LAB_EXIT_USAGE, 0,
-		             "no command: it comes last, after --, as in: -- ibv_devinfo");
+		argp_failure(
+		        state, LAB_EXIT_USAGE, 0,
+		        "the command is missing: give it last, after --, as in: -- ibv_devinfo");
 	/* env(1), which starts the command, would take such a name for a variable. */
 	if (strchr(options->command[0], '='))
 		argp_failure(state, LAB_EXIT_USAGE, 0,
-		             "the command's name '%s' has a = in it; put env before it to set a "
-		             "variable",
+		             "the command's name '%s' contains '='; to set a variable, put env "
+		             "before it",
 		             options->command[0]);
 }
 
@@ -264,13 +267,13 @@ void lab_options_parse(struct lab_options *options, int argc, char **argv)
 	        .parser = parse_option,
 	        .children = children,
 	        .args_doc = "-- COMMAND...",
-	        .doc = "Boots N hosts round a switch with an aggregator and runs COMMAND on each, "
+	        .doc = "Boots N hosts around a switch with an aggregator and runs COMMAND on each, "
 	               "with INA_RANK, INA_RANKS, INA_ROOT (rank 0's address), INA_COOKIE and "
-	               "INA_BIND (the host's own) in its environment. Each line that a command "
-	               "prints comes out "
-	               "here behind its rank. The exit code is the first that was not 0."
-	               "\vExit codes of ina-lab itself: 2 bad options, 124 the run's time was up, "
-	               "125 a host or the bridge died, 130 or 143 interrupted.",
+	               "INA_BIND (the host's address) in its environment. Each line of a command's "
+	               "output is printed with its rank in front. The exit code is the first that "
+	               "was not 0."
+	               "\vExit codes of ina-lab itself: 2 bad options, 124 the run timed out, 125 "
+	               "a host or the bridge died, 130 or 143 interrupted.",
 	};
 
 	struct bridge_options_input input = {.take = take_for_bridge, .context = options};

@@ -103,8 +103,8 @@ bool lab_resources_raise_descriptors(int host_count)
 	if (limit.rlim_max >= need && !setrlimit(RLIMIT_NOFILE, &limit))
 		return true;
 	fprintf(stderr,
-	        "ina-lab: %d hosts take %llu open files, and this user may have %llu: raise the "
-	        "hard limit (ulimit -Hn), or take fewer hosts\n",
+	        "ina-lab: %d hosts need %llu open files, but the hard limit is %llu: raise it "
+	        "(ulimit -Hn), or use fewer hosts\n",
 	        host_count, (unsigned long long)need, (unsigned long long)limit.rlim_max);
 	return false;
 }

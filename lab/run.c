@@ -122,7 +122,7 @@ static void look_at_bridge(struct run *run)
 	if (has_lost_its_hosts(run))
 		return;
 	describe_death(how, sizeof(how), run->bridge.wait_status);
-	fprintf(stderr, "ina-lab: the bridge ended (%s) before the hosts did\n", how);
+	fprintf(stderr, "ina-lab: the bridge exited (%s) before the hosts did\n", how);
 	if (run->options->is_virtual)
 		name_spinners(run);
 	stop(run, LAB_EXIT_FAILED);
@@ -205,7 +205,7 @@ static void relay(struct run *run, struct lab_console *console)
 		stop(run, 128 + SIGPIPE);
 		break;
 	case LAB_CONSOLE_FAILED:
-		fprintf(stderr, "ina-lab: cannot write what the commands print: %s\n",
+		fprintf(stderr, "ina-lab: cannot write the commands' output: %s\n",
 		        strerror(errno));
 		run->muted = true;
 		stop(run, LAB_EXIT_FAILED);
@@ -301,7 +301,7 @@ static void check_time(struct run *run)
 	const double now_s = elapsed_s(run);
 
 	if (now_s >= run->options->timeout_s) {
-		fprintf(stderr, "ina-lab: time is up after %g s (--timeout), still running:",
+		fprintf(stderr, "ina-lab: timed out after %g s (--timeout), still running:",
 		        run->options->timeout_s);
 		list_running(run);
 		stop(run, LAB_EXIT_TIMEOUT);
@@ -426,12 +426,11 @@ static bool check_parts(const struct lab_parts *parts)
 {
 	if (access(parts->kernel, X_OK))
 		fprintf(stderr,
-		        "ina-lab: there is no kernel at %s: run `make kernel`, or set INA_KERNEL\n",
+		        "ina-lab: no kernel found at %s: run `make kernel`, or set INA_KERNEL\n",
 		        parts->kernel);
 	else if (access(parts->guest_init, X_OK))
 		fprintf(stderr,
-		        "ina-lab: there is no guest-init at %s, or it is not executable: set "
-		        "INA_GUEST_INIT\n",
+		        "ina-lab: no executable guest-init found at %s: set INA_GUEST_INIT\n",
 		        parts->guest_init);
 	else
 		return true;
@@ -485,7 +484,7 @@ static void end_bridge(struct run *run)
 	if (!run->bridge.pid)
 		return;
 	if (!lab_bridge_end(&run->bridge, &run->reaper, BRIDGE_PATIENCE_S)) {
-		fprintf(stderr, "ina-lab: the bridge did not end well\n");
+		fprintf(stderr, "ina-lab: the bridge failed\n");
 		stop(run, LAB_EXIT_FAILED);
 	} else if (!options->quiet && !run->muted && !isnan(run->up_s)) {
 		lab_summary_print(run->bridge.stats_path, options->host_count, run->up_s);

@@ -70,12 +70,12 @@ static void print_ports(const json_t *ports, int host_count)
 	const long long corrupted = count_faults(ports, "corrupted");
 	if (lost + duplicated + reordered + corrupted)
 		fprintf(stderr,
-		        "ina-lab: faults made: %lld frames lost, %lld duplicated, %lld reordered, "
+		        "ina-lab: injected faults: %lld frames lost,  %lld duplicated, %lld "
+		        "reordered, "
 		        "%lld corrupted\n",
 		        lost, duplicated, reordered, corrupted);
 	if (full)
-		fprintf(stderr, "ina-lab: %lld frames dropped at full queues of the switch\n",
-		        full);
+		fprintf(stderr, "ina-lab: %lld frames dropped at full queues of switches\n", full);
 }
 
 void lab_summary_print(const char *stats_path, int host_count, double up_s)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The folder of a run, with the instructions that lab/guest-init reads. */
 #include "workspace.h"
+
+#include "common/parse.h"
 #include "resources.h"
 
 #include <errno.h>
@@ -35,6 +37,10 @@ extern char **environ;
  */
 #define SHARED_ACK_TIMEOUT 16
 #define SHARED_HOSTS       4
+
+/* The ACK timeout that libina sets if nobody asks for another, and the largest one. */
+#define DEFAULT_ACK_TIMEOUT 14
+#define ACK_TIMEOUT_MAX     31
 
 static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *ftw)
 {
@@ -80,7 +86,7 @@ static bool make_folder(struct lab_workspace *workspace)
 	snprintf(workspace->path, sizeof(workspace->path), "%.3000s/ina-lab.XXXXXX", real);
 	if (mkdtemp(workspace->path))
 		return true;
-	fprintf(stderr, "ina-lab: cannot make a folder in %s: %s\n", real, strerror(errno));
+	fprintf(stderr, "ina-lab: cannot create a folder in %s: %s\n", real, strerror(errno));
 	return false;
 }
 
@@ -121,11 +127,17 @@ static bool begins_with_any(const char *text, const char *const *beginnings)
 	return false;
 }
 
-static int shared_ack_timeout(int hosts)
+int lab_workspace_ack_timeout(const struct lab_options *options)
 {
+	const char *given = getenv("INA_ACK_TIMEOUT");
 	int exponent = SHARED_ACK_TIMEOUT;
+	uint64_t number;
 
-	for (int many = SHARED_HOSTS; many < hosts; many *= 2)
+	if (given && ina_parse_whole(given, 1, ACK_TIMEOUT_MAX, &number))
+		return (int)number;
+	if (options->is_virtual)
+		return DEFAULT_ACK_TIMEOUT;
+	for (int many = SHARED_HOSTS; many < options->host_count; many *= 2)
 		exponent++;
 	return exponent;
 }
@@ -165,7 +177,7 @@ static bool write_environment(const struct lab_workspace *workspace, int host, i
 	if (file && options->is_virtual && !rank)
 		fprintf(file, "INA_PROGRESS=%s/%s%c", workspace->path, LAB_PROGRESS_FILE, 0);
 	if (file && !options->is_virtual && !getenv("INA_ACK_TIMEOUT"))
-		fprintf(file, "INA_ACK_TIMEOUT=%d%c", shared_ack_timeout(options->host_count), 0);
+		fprintf(file, "INA_ACK_TIMEOUT=%d%c", lab_workspace_ack_timeout(options), 0);
 	return close_order(file);
 }
 
@@ -260,9 +272,9 @@ bool lab_workspace_create(struct lab_workspace *workspace, const struct lab_opti
 
 	if (!memory.path) {
 		fprintf(stderr,
-		        "ina-lab: no room for %d hosts of %d MiB, which take %llu MiB, and there "
-		        "are %llu MiB: free some in /dev/shm, or set TMPDIR to a folder that has "
-		        "them (not mounted noexec), or see --memory\n",
+		        "ina-lab: %d hosts of %d MiB need %llu MiB, but only %llu MiB are free: "
+		        "free some in /dev/shm, or set TMPDIR to a folder with more space (not "
+		        "mounted noexec), or see --memory\n",
 		        options->host_count, options->memory_mib, memory.need_bytes >> 20,
 		        memory.free_bytes >> 20);
 		return false;
@@ -274,8 +286,8 @@ bool lab_workspace_create(struct lab_workspace *workspace, const struct lab_opti
 		return false;
 	if (write_orders(workspace, options, guest_init))
 		return true;
-	fprintf(stderr, "ina-lab: cannot write the hosts' orders into %s: %s\n", workspace->path,
-	        strerror(errno));
+	fprintf(stderr, "ina-lab: cannot write the hosts' configuration to %s: %s\n",
+	        workspace->path, strerror(errno));
 	lab_workspace_remove(workspace->path);
 	return false;
 }

@@ -35,6 +35,9 @@ bool lab_workspace_create(struct lab_workspace *workspace, const struct lab_opti
 /* The MTU of a host's network device, in bytes, that gives the requested RoCE path MTU. */
 int lab_workspace_device_mtu(const struct lab_options *options);
 
+/* The exponent of the ACK timeout of the hosts' connections: 4.096 us * 2^n. */
+int lab_workspace_ack_timeout(const struct lab_options *options);
+
 /*
  * The clock rate of the machine's first processor in MHz, from /proc/cpuinfo, or 1000. A User Mode
  * Linux kernel does not report one, and perftest, which counts processor cycles, needs it.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A ring whose indices never wrap: the fill is their difference. */
+/* A ring buffer whose indices never wrap: the fill is their difference. */
 #include "queue.h"
 
 #include <assert.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The packets of one flow that the aggregator took and that have not left: in PSN order, in a
- * ring of slots in the port's memory. The ordinal of a packet counts the packets of its flow; its
- * JOIN is 0.
+ * ring buffer of slots in the port's memory. The ordinal of a packet counts the packets of its
+ * flow; its JOIN is 0.
  */
 #ifndef INA_MODEL_QUEUE_H
 #define INA_MODEL_QUEUE_H

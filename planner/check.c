@@ -63,7 +63,7 @@ static bool check_way(const struct ledger *ledger, const struct plan_flow *flow,
 		if (i + 1 < flow->length && at < ledger->graph->topology->host_count)
 			return complain(ledger, "tree %u: a flow passes a host", tree);
 	}
-	return at == flow->to || complain(ledger, "tree %u: a flow misses its end", tree);
+	return at == flow->to || complain(ledger, "tree %u: a flow does not reach its end", tree);
 }
 
 /* The number of the job's hosts in a node's sum, counted through the flows that end there. */
@@ -226,7 +226,7 @@ bool plan_check(const struct plan_graph *graph, const struct plan_jobs *jobs,
 	good = good && check_capacities(ledger);
 	for (unsigned job = 0; good && job < jobs->count; job++)
 		if (ledger->job_rates[job] < smallest * (1 - tolerance))
-			good = complain(ledger, "job '%s' has %g bit/s, less than the %g said",
+			good = complain(ledger, "job '%s' has %g bit/s, less than the stated %g",
 			                jobs->jobs[job].name, ledger->job_rates[job], smallest);
 		else if (ledger->job_trees[job] > trees_most)
 			good = complain(ledger, "job '%s' has %u trees, more than %u",

@@ -64,14 +64,14 @@ static bool read_quantity(const struct reader *reader, const json_t *object, con
 		power = rest && *rest ? strchr(powers, *rest) : NULL;
 		if (!rest || (*rest && (!power || rest[1])))
 			return complain(reader, field, value,
-			                "not a number with k, M, G or T behind it");
+			                "must be a number followed by k, M, G or T");
 		for (; power && power >= powers; power--)
 			number *= 1e3;
 	} else if (!json_is_number(value)) {
-		return complain(reader, field, value, "not a number, as in 9e9 or \"9G\"");
+		return complain(reader, field, value, "must be a number, such as 9e9 or \"9G\"");
 	}
 	if (!(number >= least && number > 0 && number <= 1e18))
-		return complain(reader, field, value, "not from %g to 1e18", least);
+		return complain(reader, field, value, "must be from %g to 1e18", least);
 	*quantity = number;
 	return true;
 }
@@ -109,7 +109,7 @@ static bool read_switch(const struct reader *reader, const json_t *object, struc
 		return true;
 	if (!json_is_integer(contexts) || json_integer_value(contexts) < 0 ||
 	    json_integer_value(contexts) > PLAN_JOBS_MAX)
-		return complain(reader, "contexts", contexts, "not a whole number from 0 to %d",
+		return complain(reader, "contexts", contexts, "must be a whole number from 0 to %d",
 		                PLAN_JOBS_MAX);
 	of->contexts = (unsigned)json_integer_value(contexts);
 	return true;
@@ -145,8 +145,8 @@ static bool read_host(const struct reader *reader, const char *field, const json
 {
 	if (!json_is_integer(value) || json_integer_value(value) < 0 ||
 	    json_integer_value(value) >= hosts)
-		return complain(reader, field, value, "not a host of the fabric, which has 0 to %u",
-		                hosts - 1);
+		return complain(reader, field, value,
+		                "not a host of the fabric, whose hosts are 0 to %u", hosts - 1);
 	*host = (unsigned)json_integer_value(value);
 	return true;
 }
@@ -164,7 +164,8 @@ static bool read_hosts(const struct reader *reader, const json_t *object, unsign
 	if (json_is_integer(value)) {
 		if (count < 1 || count > (json_int_t)(hosts - *next))
 			return complain(reader, "hosts", value,
-			                "from 1 on, and the fabric has %u hosts left of its %u",
+			                "must be at least 1, but the fabric has only %u hosts left "
+			                "of its %u",
 			                hosts - *next, hosts);
 		while (job->count < (unsigned)count)
 			job->hosts[job->count++] = (*next)++;
@@ -172,7 +173,7 @@ static bool read_hosts(const struct reader *reader, const json_t *object, unsign
 	}
 	if (!json_is_array(value) || json_array_size(value) == 0)
 		return complain(reader, "hosts", value,
-		                "not how many hosts, nor a list of their numbers");
+		                "must be a number of hosts or a list of host numbers");
 	json_array_foreach(value, i, host)
 	{
 		unsigned number;
@@ -206,14 +207,15 @@ static bool read_job(struct reader *reader, const json_t *object, const struct p
 	    json_string_length(name) != strspn(json_string_value(name), "abcdefghijklmnopqrstuvwxyz"
 	                                                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 	                                                                "0123456789-_."))
-		return complain(reader, "name", name,
-		                "a name has letters, digits, -, _ and ., and is shorter than %d",
-		                PLAN_JOB_NAME_BYTES);
+		return complain(
+		        reader, "name", name,
+		        "a name must have only letters, digits, -, _ and ., and be shorter than %d",
+		        PLAN_JOB_NAME_BYTES);
 	*job = (struct plan_job){.server = PLAN_NONE};
 	strcpy(job->name, json_string_value(name));
 	for (unsigned i = 0; i < jobs->count; i++)
 		if (!strcmp(jobs->jobs[i].name, job->name))
-			return complain(reader, "name", name, "job %u has this name too", i);
+			return complain(reader, "name", name, "job %u has the same name", i);
 	snprintf(of, sizeof(of), "job '%s'", job->name);
 	if (!check_fields(reader, object, fields) ||
 	    !read_hosts(reader, object, hosts, next, job) ||
@@ -221,7 +223,7 @@ static bool read_job(struct reader *reader, const json_t *object, const struct p
 		return false;
 	if (!server && job->count < 2)
 		return complain(reader, "hosts", json_object_get(object, "hosts"),
-		                "an all-reduce has two hosts or more");
+		                "an all-reduce needs at least two hosts");
 	if (server && !read_host(reader, "server", server, hosts, &job->server))
 		return false;
 	for (unsigned i = 0; i < job->count; i++)
@@ -261,7 +263,8 @@ static bool read_root(struct reader *reader, const json_t *root, struct plan_job
 		return false;
 	if (!json_is_array(list) || json_array_size(list) == 0 ||
 	    json_array_size(list) > PLAN_JOBS_MAX)
-		return complain(reader, "jobs", list, "not a list of 1 to %d jobs", PLAN_JOBS_MAX);
+		return complain(reader, "jobs", list, "must be a list of 1 to %d jobs",
+		                PLAN_JOBS_MAX);
 	json_array_foreach(list, i, value)
 	{
 		if (!read_job(reader, value, jobs, graph->host_count, &next, &jobs->jobs[i]))
@@ -286,7 +289,7 @@ bool plan_jobs_read(struct plan_jobs *jobs, struct plan_graph *graph,
 		FILE *file = fopen(path, "re");
 
 		if (!file)
-			return complain(&reader, NULL, NULL, "no file that can be read");
+			return complain(&reader, NULL, NULL, "not a readable file");
 		root = json_loadf(file, JSON_REJECT_DUPLICATES, &json_error);
 		fclose(file);
 	}

@@ -37,17 +37,17 @@ struct options {
 
 static const struct argp_option option_table[] = {
         {"trees", KEY_TREES, "K", 0,
-         "Trees a job, 1 to 64, each with a share of its data (default 4)", 1},
+         "Trees per job, 1 to 64, each with a share of its data (default 4)", 1},
         {"draws", KEY_DRAWS, "N", 0,
-         "Draws of the randomized rounding, of which the best is taken (default 32)", 1},
-        {"seed", KEY_SEED, "S", 0, "Of all that is drawn (default 1)", 1},
+         "Rounds of the randomized rounding; the best one is kept (default 32)", 1},
+        {"seed", KEY_SEED, "S", 0, "Seed of the randomized rounding (default 1)", 1},
         {"exact", KEY_EXACT, NULL, 0,
-         "Takes the best choice of the candidate trees, by branch and bound; for small cases", 1},
-        {"json", KEY_JSON, NULL, 0, "Prints JSON", 2},
+         "Finds the best choice of candidate trees by branch and bound; for small cases", 1},
+        {"json", KEY_JSON, NULL, 0, "Prints the plan as JSON", 2},
         {"lab", KEY_LAB, "JOB", 0,
-         "Prints that job's best single tree alone, as a fabric for ina-lab run --topology", 2},
+         "Prints only the best single tree of JOB, as a fabric for ina-lab run --topology", 2},
         {"example", KEY_EXAMPLE, "NAME", 0,
-         "Plans an example instead of files: grid, that of the paper on GRID", 2},
+         "Plans an example instead of files: grid, the one in the paper on GRID", 2},
         {0},
 };
 
@@ -96,13 +96,12 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		else if (state->arg_num == 1)
 			options->jobs = argument;
 		else
-			argp_failure(state, EXIT_USAGE, 0, "'%s' is one argument too many",
-			             argument);
+			argp_failure(state, EXIT_USAGE, 0, "too many arguments: '%s'", argument);
 		break;
 	case ARGP_KEY_END:
 		if (options->example ? options->fabric != NULL : options->jobs == NULL)
 			argp_failure(state, EXIT_USAGE, 0,
-			             "takes a fabric and a file of jobs, or --example alone");
+			             "takes a fabric and a file of jobs, or only --example");
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -124,7 +123,7 @@ static int print(const struct options *options, const struct plan_result *result
 	while (job < jobs->count && strcmp(jobs->jobs[job].name, options->lab) != 0)
 		job++;
 	if (job == jobs->count) {
-		fprintf(stderr, "ina-plan: --lab: there is no job '%s'\n", options->lab);
+		fprintf(stderr, "ina-plan: --lab: no job '%s'\n", options->lab);
 		return EXIT_USAGE;
 	}
 	json_t *fabric = plan_lab_fabric(result, job);
@@ -177,11 +176,9 @@ int main(int argc, char **argv)
 	        .options = option_table,
 	        .parser = parse,
 	        .args_doc = "FABRIC JOBS\n--example grid",
-	        .doc = "Which switches of FABRIC aggregate for which job, by which trees, and what "
-	               "rate "
-	               "each job has. FABRIC is as for ina-lab --topology, a name or a file; JOBS "
-	               "is a "
-	               "file of JSON.",
+	        .doc = "Plans which switches of FABRIC aggregate for which job and over which "
+	               "trees, and prints the rate of each job. FABRIC is a name or a file, as for "
+	               "ina-lab --topology; JOBS is a JSON file.",
 	};
 	struct options options = {
 	        .plan = {.trees_most = TREES_DEFAULT, .draws = DRAWS_DEFAULT, .seed = 1}};

@@ -28,7 +28,7 @@ static bool value(const struct plan_chooser *chooser, const char *from, struct p
 	plan->smallest = solution->smallest;
 	free(solution);
 	if (!is_solved) {
-		snprintf(error, PLAN_ERROR_BYTES, "GLPK finds no rates for the %s plan", from);
+		snprintf(error, PLAN_ERROR_BYTES, "GLPK found no rates for the %s plan", from);
 		return false;
 	}
 	for (unsigned i = 0; i < pool->count; i++)
@@ -102,7 +102,7 @@ static bool choose_exact(struct plan_chooser *chooser, struct plan *plan, char *
 	free(rates);
 	free(solution);
 	if (!is_solved) {
-		snprintf(error, PLAN_ERROR_BYTES, "GLPK finds no exact plan within a minute");
+		snprintf(error, PLAN_ERROR_BYTES, "GLPK found no exact plan within a minute");
 		return false;
 	}
 	return value(chooser, "exact", plan, error);
@@ -158,7 +158,7 @@ bool plan_make(struct plan_result *result, const struct plan_graph *graph,
 		good = make(chooser, result, options, error);
 		free(chooser->is_in);
 	} else {
-		snprintf(error, PLAN_ERROR_BYTES, "GLPK finds no solution of the relaxed program");
+		snprintf(error, PLAN_ERROR_BYTES, "GLPK found no solution of the relaxed program");
 	}
 	free(relaxed->rates);
 	free(relaxed);

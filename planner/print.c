@@ -110,7 +110,7 @@ static void print_switches(FILE *file, const struct plan_graph *graph, const str
 			if (tree->flows[i].from == node) {
 				plan_node_name(graph, tree->flows[i].to, name);
 				way_text(graph, &tree->flows[i], way, sizeof(way));
-				fprintf(file, ", for %s by %s", name, way);
+				fprintf(file, ", for %s over %s", name, way);
 			}
 		fputc('\n', file);
 	}
@@ -125,7 +125,7 @@ static void print_unadded(FILE *file, const struct plan_graph *graph, const stru
 		    !plan_is_switch(graph, tree->flows[i].to)) {
 			plan_node_name(graph, tree->flows[i].to, name);
 			way_text(graph, &tree->flows[i], way, sizeof(way));
-			fprintf(file, "    host%u to %s by %s\n", tree->flows[i].from, name, way);
+			fprintf(file, "    host%u to %s over %s\n", tree->flows[i].from, name, way);
 		}
 }
 
@@ -135,14 +135,14 @@ static void print_lab(FILE *file, const struct plan_result *result, const struct
 	const char *name = result->pool.jobs->jobs[job].name;
 
 	if (result->pool.jobs->jobs[job].server != PLAN_NONE) {
-		fputs("  ina-lab: none, libina has no server\n", file);
+		fputs("  ina-lab: cannot run this job, since libina has no server\n", file);
 		return;
 	}
 	if (!plan_lab_tree(result, job)) {
-		fputs("  ina-lab: run --aggregator off, the job goes by ring\n", file);
+		fputs("  ina-lab: run --aggregator off, since the job uses the ring\n", file);
 		return;
 	}
-	fprintf(file, "  ina-lab, with one tree a job: %.4f Gb/s\n",
+	fprintf(file, "  ina-lab, with one tree per job: %.4f Gb/s\n",
 	        plan_job_rate(&result->pool, &result->single, job) / unit);
 	if (plan_lab_has_it(result, job))
 		fprintf(file, "    ina-lab run --topology %s -- COMMAND\n", names->fabric);
@@ -223,7 +223,7 @@ static void print_job(FILE *file, const struct plan_result *result, const struct
 	const double unadded = unadded_rate(pool, plan, job);
 	const unsigned full = unadded > 0 ? full_switch(pool, plan, job) : PLAN_NONE;
 
-	fprintf(file, "  %s: %.4f Gb/s", of->server == PLAN_NONE ? "by ring" : "unadded",
+	fprintf(file, "  %s: %.4f Gb/s", of->server == PLAN_NONE ? "over the ring" : "unadded",
 	        unadded / unit);
 	if (full != PLAN_NONE)
 		fprintf(file, ", %s has no room for the job", graph->topology->switches[full].name);
@@ -248,7 +248,7 @@ void plan_print_text(FILE *file, const struct plan_result *result, const struct 
 	fprintf(file, "  %-24s %10.4f\n", "without aggregation", result->plain.smallest / unit);
 	fprintf(file, "  %-24s %10.4f\n", "nearest switch", result->nearest.smallest / unit);
 	fprintf(file, "  %-24s %10.4f (%s)\n", "this plan", plan->smallest / unit, plan->from);
-	fprintf(file, "  %-24s %10.4f (%s)\n", "with one tree a job",
+	fprintf(file, "  %-24s %10.4f (%s)\n", "with one tree per job",
 	        result->single.smallest / unit, result->single.from);
 	fprintf(file, "  %-24s %10.4f\n", "bound of the relaxation", result->bound / unit);
 	fprintf(file, "time against nearest switch: %+.1f%%\n",

@@ -35,7 +35,7 @@ def measure(build, ports):
             [program], stdout=subprocess.PIPE, text=True, check=True, timeout=TIMEOUT_S
         ).stdout.splitlines()
     except FileNotFoundError:
-        sys.exit(f"bench-rtl: there is no {program}; `make bench-rtl` builds it")
+        sys.exit(f"bench-rtl: {program} does not exist; `make bench-rtl` builds it")
     except subprocess.CalledProcessError as error:
         sys.exit(f"bench-rtl: {program} failed with exit code {error.returncode}")
     except subprocess.TimeoutExpired:

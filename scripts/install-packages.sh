@@ -16,28 +16,28 @@ groups=(
 	libibverbs-dev librdmacm-dev ibverbs-providers
 	linux-source-6.1 flex bison bc xz-utils patch iproute2 mount util-linux"
 
-	test "tests, fuzzers, programs that others wrote for RDMA, launchers, memcheck"
+	test "tests, fuzzers, third-party RDMA programs, launchers, memcheck"
 	"git iverilog yosys libcmocka-dev python3-pytest python3-scapy tshark zlib1g-dev libclang-rt-14-dev llvm-14
 	rdma-core rdmacm-utils ibverbs-utils perftest openmpi-bin slurmctld slurmd valgrind mandoc"
 
-	bench "the all-reduces that ours is measured beside, and what drives them"
+	bench "the all-reduces that ours is compared with, and their launchers"
 	"libgloo-dev libopenmpi-dev openmpi-bin ibverbs-utils perftest"
 
-	plan "the planner's solver of linear programs"
+	plan "the planner's linear-program solver"
 	"libglpk-dev libjansson-dev"
 
 	torch "PyTorch, the backend for it and its tests, pictures to train on"
 	"cmake ninja-build g++ pkg-config libibverbs-dev librdmacm-dev
 	python3-torch libtorch-dev pybind11-dev python3-pip python3-setuptools python3-wheel python3-pytest dataset-fashion-mnist"
 
-	mpi "the interposers for MPI and their tests, programs that others wrote for MPI"
+	mpi "the interposers for MPI and their tests, third-party MPI programs"
 	"openmpi-bin libopenmpi-dev mpich libmpich-dev python3-mpi4py python3-numpy python3-pytest
 	scalapack-mpi-test netpipe-openmpi netpipe-mpich2 hpcc"
 
 	formal "proofs of the RTL's modules"
 	"yosys z3"
 
-	synth "what the RTL costs on an FPGA, and the report on it"
+	synth "the cost of the RTL on an FPGA, and the report on it"
 	"yosys python3-numpy"
 
 	docs "manual pages, plots and waveforms"
@@ -50,7 +50,7 @@ fail() {
 }
 
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
-	fail "this script knows Debian's apt alone; install by hand what it lists: $0"
+	fail "this script supports only Debian's apt; install the packages that it lists by hand: $0"
 fi
 
 if [ $# -eq 0 ]; then
@@ -88,7 +88,7 @@ as_root=()
 if [ "$(id -u)" -ne 0 ]; then
 	# sudo may ask for a password only if there is a terminal.
 	if ! command -v sudo >/dev/null || { ! sudo -n true 2>/dev/null && ! [ -t 0 ]; }; then
-		fail "neither root nor sudo; ask somebody who is to run:" \
+		fail "this user is not root and sudo is missing; ask an administrator to run:" \
 			"apt-get install --no-install-recommends ${missing[*]}"
 	fi
 	as_root=(sudo)
@@ -100,7 +100,7 @@ install() {
 	"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq -o Dpkg::Use-Pty=0 \
 		--no-install-recommends "${missing[@]}" </dev/null >/dev/null
 }
-echo "install-packages: installing ${#missing[@]} packages and what they need; a minute or two"
+echo "install-packages: installing ${#missing[@]} packages and their dependencies; a minute or two"
 if ! install; then
 	echo "install-packages: trying again with fresh package lists"
 	"${as_root[@]}" apt-get update -q </dev/null || fail "apt-get update failed; see above"

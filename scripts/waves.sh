@@ -12,7 +12,7 @@ INA_WAVES=$(realpath -m "$file") INA_BRIDGE=$(realpath "$build/ina-bridge-waves"
 	"$build/ina-lab" run -n 2 --mtu 1024 --aggregator rtl --timeout 120 -- \
 	"$(realpath "$build/ina-perf")" -b 4K -e 4K -t float -n 1 -w 0 --algorithm ina
 if [ ! -s "$file" ]; then
-	echo "waves: the run left no $file; was $build/ina-bridge-waves built?" >&2
+	echo "waves: the run wrote no $file; was $build/ina-bridge-waves built?" >&2
 	exit 1
 fi
 echo "Every signal of the RTL, clock by clock: $file ($(du -k "$file" | cut -f1) KiB). To look at it:"

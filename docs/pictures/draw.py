@@ -65,7 +65,7 @@ def system():
             parts.append(line(x + 152, 57, x + 188, 57, "line theory", 'stroke-width="1.5"'))
     parts += [text(200, 114, "RC connections", "small"), text(200, 129, "in a ring", "small"),
               box(25, 148, 720, 172), text(40, 170, "ina-bridge: an Ethernet switch", "title", "start"),
-              text(730, 170, "acknowledgements, NAKs and all other traffic: by MAC table, as ever", "small", "end"),
+              text(730, 170, "acknowledgements, NAKs and all other traffic: by MAC table, as usual", "small", "end"),
               box(45, 184, 680, 120, "inner"), text(60, 206, "aggregator: SystemVerilog, run by Verilator", "title", "start"),
               text(60, 224, "RoCE data packets: packet k of every connection waits until all n have come", "small", "start")]
     steps = ("parse", "check", "judge", "queue", "join", "add", "rebuild")
@@ -74,7 +74,7 @@ def system():
         parts += [box(x, 240, 74, 28), text(x + 37, 259, step)]
         if i:
             parts.append(line(x - 21, 254, x - 3, 254, "line ina", 'marker-end="url(#ina)"'))
-    parts.append(text(385, 290, "all n packets go on, each with its own headers and PSN, the sum as payload, and a fresh iCRC", "small"))
+    parts.append(text(385, 290, "all n packets are forwarded, each with its own headers and PSN, the sum as payload, and a fresh iCRC", "small"))
     write("system.svg", 770, 336, "Four hosts round a switch whose aggregator adds up their packets", parts)
 
 
@@ -117,7 +117,7 @@ def results(rows):
     parts += [text(x_at(row["hosts"]) - 4, y_at(row["ring_us"] / row["ina_us"]) - 10, f"{row['ring_us'] / row['ina_us']:.2f}", "ina-text") for row in hosts]
     parts += [line(560, 234, 590, 234, "line theory"), text(596, 238, "theory: 2(n−1)/n", "small", "start"),
               line(560, 256, 590, 256, "line ina"), text(596, 260, "in virtual time", "small", "start")]
-    write("results.svg", 770, 330, "Time against size beside ring, and speed-up against the number of hosts beside theory", parts)
+    write("results.svg", 770, 330, "Time against size, compared with the ring, and speed-up against the number of hosts, compared with theory", parts)
 
 
 def fabric(rows):
@@ -133,7 +133,7 @@ def fabric(rows):
     parts += [text(x_at(row["hosts"]) - 4, y_at(row["speed_up"]) - 10, f"{row['speed_up']:.2f}", "ina-text") for row in rows]
     parts += [line(150, 234, 180, 234, "line theory"), text(186, 238, "theory: 2(n−1)/n", "small", "start"),
               line(150, 256, 180, 256, "line ina"), text(186, 260, "in virtual time, the RTL in every switch", "small", "start")]
-    write("fabric.svg", 400, 330, "Speed-up of leaves under a spine against the number of hosts beside theory", parts)
+    write("fabric.svg", 400, 330, "Speed-up of leaves under a spine against the number of hosts, compared with theory", parts)
 
 
 def size_text(size):

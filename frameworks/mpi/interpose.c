@@ -247,7 +247,7 @@ static void begin(int provided)
 {
 	ina_mpi_world_begin(provided);
 	if (!ina_mpi_world.unable && !ina_mpi_talk_begin()) {
-		fprintf(stderr, "ina-mpi: no thread can be started\n");
+		fprintf(stderr, "ina-mpi: cannot start a thread\n");
 		PMPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
 	}
 }

@@ -22,7 +22,7 @@
 static void begin(struct ina_mpi_channel *channel)
 {
 	if (ina_mpi_opening_start(channel) != 0) {
-		fprintf(stderr, "ina-mpi: no thread can be started\n");
+		fprintf(stderr, "ina-mpi: cannot start a thread\n");
 		PMPI_Abort(channel->mpi, EXIT_FAILURE);
 	}
 	channel->phase = INA_MPI_BEGUN;

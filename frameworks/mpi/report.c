@@ -33,16 +33,16 @@ static const char *const REASONS[INA_MPI_WHYS] = {
         [INA_MPI_TYPE] = "libina has no such type",
         [INA_MPI_OP] = "libina has no such operation",
         [INA_MPI_BLOCKS] = "blocks of different sizes",
-        [INA_MPI_HUGE] = "more bytes than MPI could pack",
+        [INA_MPI_HUGE] = "more bytes than MPI can pack",
         [INA_MPI_UNOPENED] = "no larger call before it on this communicator",
         [INA_MPI_INTER] = "an intercommunicator",
         [INA_MPI_FEW] = "one rank",
-        [INA_MPI_MANY] = "more ranks than libina takes",
+        [INA_MPI_MANY] = "more ranks than libina supports",
         [INA_MPI_FOREIGN] = "ranks of another MPI_COMM_WORLD",
-        [INA_MPI_UNABLE] = "a rank cannot take part, and says why on stderr",
+        [INA_MPI_UNABLE] = "a rank cannot take part; see its stderr",
         [INA_MPI_ONE_HOST] = "all ranks on one host",
-        [INA_MPI_LEFT] = "libina could not be opened, stderr says why",
-        [INA_MPI_ARGUMENT] = "arguments that MPI may refuse",
+        [INA_MPI_LEFT] = "libina could not be opened; see stderr",
+        [INA_MPI_ARGUMENT] = "arguments that MPI may reject",
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -109,8 +109,7 @@ void ina_mpi_report_print(void)
 	out = open_memstream(&text, &bytes);
 	if (!out)
 		return;
-	fprintf(out,
-	        "# ina-mpi: rank %d\n# %-26s %12s %8s %10s %8s %8s  why not by the aggregator\n",
+	fprintf(out, "# ina-mpi: rank %d\n# %-26s %12s %8s %10s %8s %8s  why not aggregated\n",
 	        ina_mpi_world.rank, "call", "bytes from", "count", "aggregator", "ring", "MPI");
 	for (int kind = 0; kind < INA_MPI_KINDS; kind++) {
 		for (int i = 0; i < 2 * SIZES * INA_MPI_WHYS; i++) {

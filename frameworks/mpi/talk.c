@@ -97,8 +97,9 @@ static void hear_waiting(struct ina_mpi_channel *channel, const struct word *wor
 	if (!went)
 		return;
 	snprintf(astray.text, sizeof(astray.text),
-	         "rank %d waits in collective %" PRIu64 " of the communicator, and rank %d did it, "
-	         "or one before it, by MPI: do they differ, across INA_MPI_THRESHOLD?",
+	         "rank %d waits in collective %" PRIu64
+	         " of the communicator, but rank %d used MPI for it or for an earlier one: do "
+	         "their sizes differ across INA_MPI_THRESHOLD?",
 	         word->rank, word->place.calls, channel->rank);
 	say_to_all(channel, &astray);
 }

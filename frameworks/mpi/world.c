@@ -39,7 +39,7 @@ static void *find(const char *name)
 
 	if (!function) {
 		fprintf(stderr,
-		        NAME ": there is no %s behind it: is this program's MPI another one?\n",
+		        NAME ": no %s was found in the MPI of this program: is it another MPI?\n",
 		        name);
 		_Exit(EXIT_FAILURE);
 	}
@@ -76,15 +76,13 @@ static uint32_t own_address(int provided, const char **reason)
 
 	*reason = said;
 	if (provided != MPI_THREAD_MULTIPLE) {
-		snprintf(said, sizeof(said), "this MPI has no MPI_THREAD_MULTIPLE");
+		snprintf(said, sizeof(said), "this MPI does not support MPI_THREAD_MULTIPLE");
 		return 0;
 	}
 	if (text && inet_pton(AF_INET, text, &address.sin_addr) == 1 && is_of_this_host(&address)) {
 		if (!ina_device_has(address.sin_addr.s_addr)) {
 			snprintf(said, sizeof(said),
-			         "no RDMA device of its host has the address %s, which INA_BIND "
-			         "gives",
-			         text);
+			         "no RDMA device of its host has the address %s of INA_BIND", text);
 			return 0;
 		}
 	} else {

@@ -85,7 +85,7 @@ int64_t sum(const std::vector<int64_t> &counts)
 GroupPointer ProcessGroupIna::by_gloo(const char *call, const at::Tensor &tensor, const char *why)
 {
 	log.say_once(c10::str(call, tensor.defined() ? c10::str(" of ", tensor.scalar_type()) : "",
-	                      " goes by gloo: ", why));
+	                      " uses gloo: ", why));
 	return gloo;
 }
 
@@ -157,7 +157,7 @@ WorkPointer ProcessGroupIna::alltoall(Tensors &outputs, Tensors &inputs,
 	const size_t ranks = static_cast<size_t>(getSize());
 
 	TORCH_CHECK(inputs.size() == ranks && outputs.size() == ranks, "torch_ina: ", call,
-	            " takes two lists of ", ranks, " tensors, one a rank");
+	            " takes two lists of ", ranks, " tensors, one per rank");
 	for (const Tensors &list : {inputs, outputs})
 		for (const at::Tensor &tensor : list)
 			TORCH_CHECK(tensor.scalar_type() == inputs[0].scalar_type(),

@@ -19,7 +19,7 @@ size_t count_of(const at::Tensor &tensor)
 
 const at::Tensor &only(const char *call, const Tensors &tensors)
 {
-	TORCH_CHECK(tensors.size() == 1, "torch_ina: ", call, " takes one tensor a rank, and not ",
+	TORCH_CHECK(tensors.size() == 1, "torch_ina: ", call, " takes one tensor per rank, not ",
 	            tensors.size());
 	return tensors[0];
 }
@@ -35,13 +35,13 @@ const Tensors &list(const char *call, const std::vector<Tensors> &lists, int ran
                     const at::Tensor &one)
 {
 	TORCH_CHECK(lists.size() == 1 && lists[0].size() == static_cast<size_t>(ranks),
-	            "torch_ina: ", call, " takes one list of ", ranks, " tensors, one a rank");
+	            "torch_ina: ", call, " takes one list of ", ranks, " tensors, one per rank");
 	for (const at::Tensor &tensor : lists[0])
 		TORCH_CHECK(tensor.numel() == one.numel() &&
 		                    tensor.scalar_type() == one.scalar_type(),
 		            "torch_ina: ", call, ": a tensor of ", tensor.numel(), " ",
-		            tensor.scalar_type(), " in the list, and one of ", one.numel(), " ",
-		            one.scalar_type(), " beside it");
+		            tensor.scalar_type(), " in the list, but the other tensor has ",
+		            one.numel(), " ", one.scalar_type());
 	return lists[0];
 }
 
@@ -193,9 +193,8 @@ WorkPointer ProcessGroupIna::scatter_sum(const char *call, const at::Tensor &out
 	const at::Tensor piece = contiguous.write(output);
 
 	check_blocks(call, all, piece);
-	TORCH_CHECK(can_reduce(all, op), "torch_ina: ", call,
-	            ": neither libina nor gloo has it for ", all.scalar_type(),
-	            " with this operation");
+	TORCH_CHECK(can_reduce(all, op), "torch_ina: ", call, ": neither libina nor gloo supports ",
+	            all.scalar_type(), " with this operation");
 	return submit(c10d::OpType::REDUCE_SCATTER, call, piece, {output},
 	              {[piece, all, op = op_of(op)](ina_comm *comm, ina_request **request) {
 		              return ina_reduce_scatter_start(

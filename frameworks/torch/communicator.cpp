@@ -190,7 +190,7 @@ void Communicator::close()
 	if (remaining > Milliseconds(0))
 		std::fprintf(stderr,
 		             "torch_ina: not all ranks have closed their process groups within %d "
-		             "s: this one goes without them\n",
+		             "s: this rank closes without them\n",
 		             static_cast<int>(CLOSE_PATIENCE.count()));
 }
 

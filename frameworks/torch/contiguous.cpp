@@ -56,7 +56,7 @@ void Contiguous::check(const at::Tensor &tensor) const
 {
 	TORCH_CHECK(tensor.defined(), "torch_ina: ", call, ": an undefined tensor");
 	TORCH_CHECK(tensor.layout() == at::kStrided, "torch_ina: ", call, ": the tensor is ",
-	            tensor.layout(), ": the backend takes dense ones; call to_dense() on it");
+	            tensor.layout(), ": the backend takes dense tensors; call to_dense() on it");
 	TORCH_CHECK(tensor.device().is_cpu(), "torch_ina: ", call, ": the tensor is on ",
 	            tensor.device(), ": the backend takes tensors on the CPU; call cpu() on it");
 }
@@ -65,8 +65,8 @@ void Contiguous::check_writable(const at::Tensor &tensor) const
 {
 	check(tensor);
 	TORCH_CHECK(!may_share_memory(tensor), "torch_ina: ", call,
-	            ": elements of the tensor share memory, as expand() makes them, so they cannot "
-	            "be written one by one: give it tensor.clone()");
+	            ": elements of the tensor share memory, as after expand(), so they cannot be "
+	            "written separately: pass tensor.clone()");
 }
 
 at::Tensor Contiguous::read(const at::Tensor &tensor) const

@@ -18,8 +18,8 @@ namespace torch_ina
 {
 
 // The reasons for using gloo.
-constexpr const char *NOT_ADDED = "libina adds no such type, or has no such operation";
-constexpr const char *NOT_IN_LIBINA = "libina has no such call";
+constexpr const char *NOT_ADDED = "libina does not support this type or operation";
+constexpr const char *NOT_IN_LIBINA = "libina does not support this call";
 
 // Return 0 if libina does not have the type or the operation.
 ina_type type_of(at::ScalarType type);

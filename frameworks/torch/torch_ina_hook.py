@@ -57,7 +57,7 @@ def _load():
     try:
         library = ctypes.CDLL(next(filter(os.path.exists, names), "libina.so.0"))
     except OSError as error:
-        raise RuntimeError(f"torch_ina_hook: {error}: nor is there {' or '.join(names)}; make install, then ldconfig") from error
+        raise RuntimeError(f"torch_ina_hook: {error}; {' and '.join(names)} do not exist either: run make install, then ldconfig") from error
     library.ina_options_init_size.argtypes = [POINTER(Options), c_size_t]
     library.ina_open.argtypes = [POINTER(Options), POINTER(c_void_p), c_char_p, c_size_t]
     library.ina_allreduce_start.argtypes = [c_void_p, c_void_p, c_void_p, c_size_t, c_int, c_int, POINTER(c_void_p)]
@@ -75,7 +75,7 @@ def _way_to(host):
         try:
             way.connect((host, _DISCARD_PORT))
         except OSError as error:
-            raise RuntimeError(f"ina: no way to {host}: {error}; set INA_BIND to this host's address") from error
+            raise RuntimeError(f"ina: no route to {host}: {error}; set INA_BIND to this host's address") from error
         return way.getsockname()[0]
 
 

@@ -79,7 +79,7 @@ static struct ina_vote vote_of(const struct ina_apart *apart, struct ina_failure
 {
 	*failed = (struct ina_failure){INA_OK, ""};
 	return (struct ina_vote){.what = "",
-	                         .doing = "come to the call",
+	                         .doing = "enter the call",
 	                         .call = apart->turn->current,
 	                         .failed = failed};
 }
@@ -199,11 +199,12 @@ static void row_explain_timeout(const void *self, int timeout_ms, struct ina_fai
 	const struct ina_apart *apart = self;
 
 	if (apart->stage == INA_APART_GATHERING)
-		ina_fail(failure, INA_ERR_TIMEOUT, "waited in vain for all ranks, for %d ms",
+		ina_fail(failure, INA_ERR_TIMEOUT,
+		         "timed out after %d ms waiting for all ranks to enter the call",
 		         timeout_ms);
 	else if (apart->stage == INA_APART_CONNECTING)
-		ina_fail(failure, INA_ERR_TIMEOUT, "was not connected with its neighbours in %d ms",
-		         timeout_ms);
+		ina_fail(failure, INA_ERR_TIMEOUT,
+		         "timed out after %d ms connecting to its neighbours", timeout_ms);
 	else
 		ina_hosts_algorithm.explain_timeout(&apart->hosts, timeout_ms, failure);
 }

@@ -184,10 +184,10 @@ static enum ina_status post_receive(const struct ina_doubling *doubling, int par
 	};
 	int error = ibv_post_recv(doubling->partners[partner].qp, &request, &bad);
 
-	return error == 0 ? INA_OK
-	                  : ina_fail(failure, INA_ERR_DEVICE,
-	                             "a receive for rank %d cannot be posted: %s",
-	                             doubling->partners[partner].rank, strerror(error));
+	return error == 0
+	               ? INA_OK
+	               : ina_fail(failure, INA_ERR_DEVICE, "cannot post a receive for rank %d: %s",
+	                          doubling->partners[partner].rank, strerror(error));
 }
 
 /*
@@ -317,9 +317,8 @@ static enum ina_status send_part(struct ina_doubling *doubling,
 	partner->unfinished++;
 	error = ibv_post_send(partner->qp, &request, &bad);
 	return error == 0 ? INA_OK
-	                  : ina_fail(failure, INA_ERR_DEVICE,
-	                             "a message to rank %d cannot be posted: %s", partner->rank,
-	                             strerror(error));
+	                  : ina_fail(failure, INA_ERR_DEVICE, "cannot post a send to rank %d: %s",
+	                             partner->rank, strerror(error));
 }
 
 /* Combines the two parts. The lower rank's part is the first operand. */
@@ -375,7 +374,7 @@ static enum ina_status take(struct ina_doubling *doubling, const struct ina_doub
 	if (ina_message_check(&slot, byte_len, &expected, 1, (uint32_t)partner->rank) !=
 	    INA_MESSAGE_GOOD)
 		return ina_fail(failure, INA_ERR_MISMATCH,
-		                "what came from rank %d belongs to another call (%u bytes; "
+		                "the message from rank %d belongs to another call (%u bytes; "
 		                "expected %u)",
 		                partner->rank, slot.header.length_bytes, length);
 	doubling->flags |= slot.trailer.flags;

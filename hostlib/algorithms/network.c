@@ -30,7 +30,7 @@ static void name_connection(const struct ina_fabric *fabric, const struct ibv_wc
 	               work == INA_WORK_CREDIT_RECEIVE;
 
 	if (work == INA_WORK_PARTNER_SEND || work == INA_WORK_PARTNER_RECEIVE)
-		snprintf(text, size, "the connection with rank %d",
+		snprintf(text, size, "the connection to rank %d",
 		         fabric->partners[(uint32_t)wc->wr_id].rank);
 	else
 		snprintf(text, size, "the %s connection %s rank %d",
@@ -136,7 +136,7 @@ static enum ina_status take(void *context, const struct ibv_wc *wc, struct ina_f
 	case INA_WORK_LOOKOUT_RECEIVE:
 		break;
 	}
-	return ina_fail(failure, INA_ERR_DEVICE, "%s: a completion of nothing",
+	return ina_fail(failure, INA_ERR_DEVICE, "%s: unexpected completion",
 	                network->fabric.device);
 }
 

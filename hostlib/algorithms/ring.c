@@ -157,8 +157,7 @@ enum ina_status ina_ring_open(struct ina_ring *ring, struct ina_failure *failure
 
 		if (error != 0)
 			return ina_fail(failure, INA_ERR_DEVICE,
-			                "a receive for credits cannot be posted: %s",
-			                strerror(error));
+			                "cannot post a receive for credits: %s", strerror(error));
 	}
 	return INA_OK;
 }
@@ -325,8 +324,8 @@ enum ina_status ina_ring_advance(struct ina_ring *ring, struct ina_failure *fail
 	if (error == 0)
 		error = ina_post_batch(&ring->connection, &batch);
 	if (error != 0)
-		return ina_fail(failure, INA_ERR_DEVICE,
-		                "a message of the ring cannot be posted: %s", strerror(error));
+		return ina_fail(failure, INA_ERR_DEVICE, "cannot post a send on the ring: %s",
+		                strerror(error));
 	return INA_OK;
 }
 
@@ -376,13 +375,14 @@ enum ina_status ina_ring_received(struct ina_ring *ring, uint32_t byte_len,
 	                              total_of(ring));
 	if (ina_message_check(slot, byte_len, &expected, 1, (uint32_t)predecessor) !=
 	    INA_MESSAGE_GOOD)
-		return ina_fail(failure, INA_ERR_MISMATCH,
-		                "what came from rank %d as message %" PRIu64
-		                " of the ring belongs to another call (%u bytes of %u in all; "
-		                "expected %u of "
-		                "%u)",
-		                predecessor, ring->in.index, slot->header.length_bytes,
-		                slot->header.remaining_bytes, length, total_of(ring));
+		return ina_fail(
+		        failure, INA_ERR_MISMATCH,
+		        "rank %d sent message %" PRIu64
+		        " of the ring, which belongs to another call (%u bytes of %u in total; "
+		        "expected %u of "
+		        "%u)",
+		        predecessor, ring->in.index, slot->header.length_bytes,
+		        slot->header.remaining_bytes, length, total_of(ring));
 	if (slot->trailer.flags & INA_WIRE_OVERFLOW)
 		ring->overflow = true;
 	if (slot->trailer.flags & INA_WIRE_REJOIN)
@@ -405,8 +405,8 @@ enum ina_status ina_ring_credited(struct ina_ring *ring, uint32_t credit,
 
 	ring->credit = credit;
 	if (error != 0)
-		return ina_fail(failure, INA_ERR_DEVICE,
-		                "a receive for credits cannot be posted: %s", strerror(error));
+		return ina_fail(failure, INA_ERR_DEVICE, "cannot post a receive for credits: %s",
+		                strerror(error));
 	return INA_OK;
 }
 

@@ -179,8 +179,8 @@ static bool is_crowded(struct ina_tree *tree, unsigned int level)
 		if (come_alike(tree, a, b, level))
 			continue;
 		snprintf(tree->why, sizeof(tree->why),
-		         "ranks %d and %d come to switch %" PRIx64
-		         " by its port %u, and nothing before it adds them up",
+		         "ranks %d and %d both reach switch %" PRIx64
+		         " through its port %u, and no aggregator before it sums them",
 		         a, b, ina_tree_slot(tree, a, level)->id,
 		         ina_tree_slot(tree, a, level)->port);
 		return true;
@@ -225,7 +225,7 @@ static void judge(struct ina_tree *tree)
 		if (tree->paths[r].lost == 0)
 			continue;
 		tree->verdict = INA_TREE_LOST;
-		snprintf(tree->why, sizeof(tree->why), "the TRACE of rank %d did not come", r);
+		snprintf(tree->why, sizeof(tree->why), "the TRACE of rank %d did not arrive", r);
 		return;
 	}
 	if (!known)

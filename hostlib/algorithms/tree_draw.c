@@ -54,7 +54,7 @@ static void add_duty(struct text *text, const struct ina_tree *tree, int rank, u
 	else if (level == tree->top)
 		add(text, ", the top: sums %u ports for all %d ranks\n", children, tree->ranks);
 	else
-		add(text, ": sums %u port%s, and goes up as rank %d's\n", children,
+		add(text, ": sums %u port%s, and sends the sum up as rank %d\n", children,
 		    children == 1 ? "" : "s", border_of(tree, at, level));
 }
 

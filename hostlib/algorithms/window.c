@@ -202,7 +202,7 @@ enum ina_status ina_innet_expect(struct ina_innet *innet, struct ina_failure *fa
 	int error = post_receives(innet);
 
 	return error == 0 ? INA_OK
-	                  : ina_fail(failure, INA_ERR_DEVICE, "a receive cannot be posted: %s",
+	                  : ina_fail(failure, INA_ERR_DEVICE, "cannot post a receive: %s",
 	                             strerror(error));
 }
 
@@ -220,7 +220,7 @@ enum ina_status ina_innet_advance(struct ina_innet *innet, struct ina_failure *f
 		error = ina_post_batch(&innet->connection, &batch);
 	if (error != 0)
 		return ina_fail(failure, INA_ERR_DEVICE,
-		                "messages before number %" PRIu64 " cannot be posted: %s",
+		                "cannot post the messages before number %" PRIu64 ": %s",
 		                innet->posted, strerror(error));
 	return INA_OK;
 }
@@ -267,12 +267,12 @@ enum ina_status ina_innet_received(struct ina_innet *innet, uint32_t byte_len,
 		                "the predecessor left the aggregator before message %" PRIu64,
 		                index);
 	if (match == INA_MESSAGE_FOREIGN)
-		return ina_fail(
-		        failure, INA_ERR_MISMATCH,
-		        "what came as message %" PRIu64 " belongs to another call (%u bytes, %u "
-		        "of elements, message number %u; expected %u, %u, %u)",
-		        index, byte_len, slot->header.length_bytes, slot->header.message_number,
-		        ina_message_bytes(length), length, expected.message_number);
+		return ina_fail(failure, INA_ERR_MISMATCH,
+		                "message %" PRIu64 " belongs to another call (%u bytes, %u "
+		                "of elements, message number %u; expected %u, %u, %u)",
+		                index, byte_len, slot->header.length_bytes,
+		                slot->header.message_number, ina_message_bytes(length), length,
+		                expected.message_number);
 	innet->contributors = slot->trailer.contributors;
 	if (operation->context.type == INA_WIRE_JOIN) {
 		innet->granted_packets = 0u - (uint32_t)slot->header.exponent;

@@ -98,7 +98,8 @@ enum ina_status ina_close(ina_comm *comm)
 	 * ranks.
 	 */
 	if (comm->first || ina_callers_have_grouped(&comm->callers))
-		ina_fail(&comm->failure, INA_ERR_ARGUMENT, "closed with requests unfinished");
+		ina_fail(&comm->failure, INA_ERR_ARGUMENT,
+		         "the communicator was closed with unfinished requests");
 	ina_comm_close(comm, &failure);
 	end(comm);
 	return failure.status;
@@ -119,7 +120,7 @@ const char *ina_error(const ina_comm *comm)
 	struct ina_caller *caller;
 
 	if (!comm)
-		return "there is no communicator: comm is NULL";
+		return "no communicator: comm is NULL";
 	ina_enter(comm);
 	caller = ina_callers_get(&keeper->callers);
 	if (caller)
@@ -174,7 +175,8 @@ enum ina_status ina_wait(ina_request *request)
 static enum ina_status register_memory(ina_comm *comm, void *memory, size_t bytes)
 {
 	if (!memory || bytes == 0)
-		return ina_fail(&comm->latest, INA_ERR_ARGUMENT, "ina_register: no memory given");
+		return ina_fail(&comm->latest, INA_ERR_ARGUMENT,
+		                "ina_register: the memory is NULL or has 0 bytes");
 	if (comm->failure.status != INA_OK) {
 		comm->latest = comm->failure;
 		return comm->failure.status;
@@ -220,8 +222,9 @@ enum ina_status ina_deregister(ina_comm *comm, const void *memory, size_t bytes)
 static enum ina_status open_pollset(ina_comm *comm, int *fd)
 {
 	if (comm->progress)
-		return ina_fail(&comm->latest, INA_ERR_ARGUMENT,
-		                "ina_comm_fd: with progress_thread nobody need poll");
+		return ina_fail(
+		        &comm->latest, INA_ERR_ARGUMENT,
+		        "ina_comm_fd: not available with progress_thread, which polls instead");
 	if (comm->failure.status != INA_OK) {
 		comm->latest = comm->failure;
 		return comm->failure.status;

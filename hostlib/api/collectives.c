@@ -20,19 +20,21 @@ static enum ina_status check_elements(const struct ina_comm *comm,
 	bool combines = what->kind != INA_CALL_ALL_GATHER && what->kind != INA_CALL_BROADCAST;
 
 	if (!ina_type_name((int)what->type))
-		return ina_fail(failure, INA_ERR_ARGUMENT,
-		                "%s: there is no type %d: use one of enum ina_type, as INA_FLOAT32",
-		                name, (int)what->type);
+		return ina_fail(
+		        failure, INA_ERR_ARGUMENT,
+		        "%s: invalid type %d: use a value of enum ina_type, such as INA_FLOAT32",
+		        name, (int)what->type);
 	if (combines && !ina_op_name((int)what->op))
-		return ina_fail(failure, INA_ERR_ARGUMENT,
-		                "%s: there is no operation %d: use one of enum ina_op, as INA_SUM",
-		                name, (int)what->op);
+		return ina_fail(
+		        failure, INA_ERR_ARGUMENT,
+		        "%s: invalid operation %d: use a value of enum ina_op, such as INA_SUM",
+		        name, (int)what->op);
 	if (what->count > SIZE_MAX / 2 / ELEMENT_BYTES_MAX / (size_t)comm->ranks)
 		return ina_fail(failure, INA_ERR_ARGUMENT, "%s: a count of %zu is too large", name,
 		                what->count);
 	if (what->root < 0 || what->root >= comm->ranks)
 		return ina_fail(failure, INA_ERR_ARGUMENT,
-		                "%s: there is no root %d: the ranks are 0 to %d", name, what->root,
+		                "%s: invalid root %d: the ranks are 0 to %d", name, what->root,
 		                comm->ranks - 1);
 	return INA_OK;
 }
@@ -58,13 +60,13 @@ static enum ina_status check_access(struct ina_comm *comm, const struct ina_coll
 		writes = 0;
 	if (!ina_may_read(&comm->probed, what->send, reads))
 		return ina_fail(failure, INA_ERR_ARGUMENT,
-		                "%s: send (%p) is not memory that this process can read; copy what "
-		                "a device has to the host first",
+		                "%s: send (%p) is not memory that this process can read; copy "
+		                "device memory to the host first",
 		                ina_call_name(what->kind), what->send);
 	if (!ina_may_write(&comm->probed, what->recv, writes))
 		return ina_fail(failure, INA_ERR_ARGUMENT,
-		                "%s: recv (%p) is not memory that this process can write; what is "
-		                "for a device goes to the host first",
+		                "%s: recv (%p) is not memory that this process can write; receive "
+		                "into host memory, then copy it to the device",
 		                ina_call_name(what->kind), what->recv);
 	return INA_OK;
 }
@@ -91,12 +93,13 @@ static enum ina_status check_memory(const struct ina_comm *comm, const struct in
 		return INA_OK;
 	if (send_bytes == recv_bytes && send != recv)
 		return ina_fail(failure, INA_ERR_ARGUMENT,
-		                "%s: send and recv overlap; they must be the same or apart", name);
+		                "%s: send and recv overlap; they must be identical or disjoint",
+		                name);
 	if ((send_bytes > recv_bytes && recv != send + rank * recv_bytes) ||
 	    (send_bytes < recv_bytes && send != recv + rank * send_bytes))
 		return ina_fail(failure, INA_ERR_ARGUMENT,
-		                "%s: send and recv overlap; they must be apart, or the one this "
-		                "rank's block of the other",
+		                "%s: send and recv overlap; they must be disjoint, or one must be "
+		                "this rank's block of the other",
 		                name);
 	return INA_OK;
 }

@@ -66,8 +66,8 @@ enum ina_status ina_check_wait(struct ina_comm *comm, const char *call)
 	if (!comm->log.is_writing || !pthread_equal(comm->log.writer, pthread_self()))
 		return INA_OK;
 	return ina_fail(&comm->latest, INA_ERR_ARGUMENT,
-	                "%s: the log function cannot make a call that waits: start it, or leave it "
-	                "to another thread",
+	                "%s: the log function cannot make a blocking call: use the _start form, or "
+	                "another thread",
 	                call);
 }
 
@@ -169,7 +169,7 @@ enum ina_status ina_progress_start(struct ina_comm *comm, struct ina_failure *fa
 	ina_gate_destroy(&progress->gate);
 	free(progress);
 	comm->progress = NULL;
-	return ina_fail(failure, INA_ERR_SYSTEM, "no thread that makes progress: %s",
+	return ina_fail(failure, INA_ERR_SYSTEM, "cannot start the progress thread: %s",
 	                strerror(error));
 }
 

@@ -197,7 +197,8 @@ static int accept_one(struct ina_acceptor *acceptor, struct ina_visitor **place)
 		return fd;
 	acceptor->is_full = true;
 	snprintf(acceptor->last, sizeof(acceptor->last),
-	         "a connection, for want of a descriptor (%s; see `ulimit -n`)", strerror(errno));
+	         "a connection, because no file descriptor is left (%s; see `ulimit -n`)",
+	         strerror(errno));
 	return -1;
 }
 
@@ -257,8 +258,7 @@ static void turn_away(struct ina_acceptor *acceptor, struct ina_visitor *visitor
 	struct ina_failure why;
 
 	ina_fail(&why, INA_ERR_MISMATCH,
-	         same_job ? "a rank %u with another INA_SECRET" : "another job's rank %u",
-	         in->rank);
+	         same_job ? "rank %u with another INA_SECRET" : "another job's rank %u", in->rank);
 	frame = make_answer(acceptor, visitor, &why);
 	ina_link_send(&visitor->link, &frame, ina_now_ms() + ANSWER_MS);
 	remember(acceptor, &why);
@@ -314,8 +314,8 @@ struct ina_visitor *ina_acceptor_next(struct ina_acceptor *acceptor, enum ina_co
 		}
 		if (result == INA_LINK_VERSION)
 			snprintf(acceptor->last, sizeof(acceptor->last),
-			         "somebody with version %c of libina's control protocol, which "
-			         "here is %c",
+			         "a process with version %c of libina's control protocol; this "
+			         "rank has version %c",
 			         (char)(visitor->link.in.magic >> 56),
 			         (char)(INA_CONTROL_MAGIC >> 56));
 		if (result != INA_LINK_NOTHING || ina_now_ms() - visitor->since_ms > VISITOR_MS)

@@ -114,13 +114,14 @@ static enum ina_status judge_child(const struct joining *j, const struct ina_con
 	struct ina_link *link;
 
 	if (in->rank >= (uint32_t)j->control->ranks || !ina_is_child(rank, j->control->rank))
-		return ina_fail(failure, INA_ERR_MISMATCH,
-		                "a rank %u, which is not to call rank %d before all have come",
-		                in->rank, j->control->rank);
+		return ina_fail(
+		        failure, INA_ERR_MISMATCH,
+		        "rank %u, which must not connect to rank %d before all ranks have arrived",
+		        in->rank, j->control->rank);
 	link = ina_control_link(j->control, rank);
 	if (link->fd >= 0)
 		return ina_fail(failure, INA_ERR_MISMATCH,
-		                "two processes were started as rank %d: the second is turned away",
+		                "two processes were started as rank %d: the second is refused",
 		                rank);
 	return INA_OK;
 }
@@ -205,7 +206,7 @@ static bool hear_parent(struct joining *j, struct ina_failure *failure)
 		ina_fail(failure, INA_ERR_PEER,
 		         result == INA_LINK_CLOSED
 		                 ? "rank 0 at %s closed the connection during the bootstrap"
-		                 : "rank 0 at %s said something else than a welcome",
+		                 : "rank 0 at %s sent something other than a welcome",
 		         where);
 		return true;
 	}
@@ -221,10 +222,11 @@ static enum ina_status give_up(const struct joining *j, struct ina_failure *fail
 
 	ina_root_text(j->settings, where);
 	if (j->own.status != INA_OK)
-		return ina_fail(failure, j->own.status, "%s; rank 0 could not be told at %s: %s",
-		                j->own.text, where, j->caller.why[0] ? j->caller.why : "no answer");
+		return ina_fail(failure, j->own.status,
+		                "%s; could not report this to rank 0 at %s: %s", j->own.text, where,
+		                j->caller.why[0] ? j->caller.why : "no answer");
 	if (j->has_lost_parent)
-		snprintf(lost, sizeof(lost), "rank %d, which had let this one in, is gone, and ",
+		snprintf(lost, sizeof(lost), "rank %d accepted this rank and disconnected, and ",
 		         ina_parent(j->control->rank));
 	if (j->parent->fd >= 0)
 		return ina_fail(failure, INA_ERR_TIMEOUT,

@@ -95,18 +95,18 @@ static bool hears(struct ina_caller *caller, enum ina_control_type type)
 			return true;
 		break;
 	case INA_LINK_CLOSED:
-		call_again(caller, "it closed the connection without a word");
+		call_again(caller, "it closed the connection without sending anything");
 		return false;
 	case INA_LINK_VERSION:
 		call_again(caller,
-		           "it speaks version %c of libina's control protocol, this rank %c: all "
-		           "need the same libina",
+		           "it has version %c of libina's control protocol, this rank has %c: all "
+		           "ranks need the same libina",
 		           (char)(caller->link.in.magic >> 56), (char)(INA_CONTROL_MAGIC >> 56));
 		return false;
 	case INA_LINK_GARBAGE:
 		break;
 	}
-	call_again(caller, "what answers there is not libina");
+	call_again(caller, "the program that answers is not libina");
 	return false;
 }
 
@@ -117,18 +117,18 @@ static void introduce(struct ina_caller *caller)
 	if (!hears(caller, INA_CONTROL_CHALLENGE)) {
 		if (caller->state == INA_CALLER_AWAITS_CHALLENGE &&
 		    ina_now_ms() >= caller->until_ms)
-			call_again(caller, "it said nothing for %d ms", SILENCE_MS);
+			call_again(caller, "it sent nothing for %d ms", SILENCE_MS);
 		return;
 	}
 	if (ina_random_number(&frame->credential.nonce) != 0) {
-		call_again(caller, "no random number: %s", strerror(errno));
+		call_again(caller, "cannot get a random number: %s", strerror(errno));
 		return;
 	}
 	ina_credential_sign(frame, caller->job, caller->link.in.credential.nonce);
 	if (ina_link_send(&caller->link, frame, caller->until_ms) == 0)
 		caller->state = INA_CALLER_AWAITS_ANSWER;
 	else
-		call_again(caller, "it closed the connection at once");
+		call_again(caller, "it closed the connection immediately");
 }
 
 /* Accepts the answer only from a rank of the same job. */
@@ -139,18 +139,18 @@ static enum ina_status hear_answer(struct ina_caller *caller, struct ina_failure
 	if (!hears(caller, INA_CONTROL_ANSWER))
 		return INA_OK;
 	if (in->credential.job != caller->job->tag) {
-		call_again(caller, "another job's rank is there; INA_COOKIE tells jobs apart, and "
-		                   "INA_ROOT may give this one a port of its own");
+		call_again(caller, "another job's rank listens there; give each job its own "
+		                   "INA_COOKIE, or its own port in INA_ROOT");
 		return INA_OK;
 	}
 	if (!ina_credential_holds(in, caller->job, caller->frame.credential.nonce)) {
-		call_again(caller, "its INA_SECRET is another");
+		call_again(caller, "its INA_SECRET differs");
 		return INA_OK;
 	}
 	if (in->answer.status != INA_OK)
 		return ina_fail(failure, in->answer.status, "%s", in->answer.text);
 	if (in->answer.admission == INA_PUT_OFF) {
-		call_again(caller, "it is yet to hear of the rank that this one is for");
+		call_again(caller, "it waits for the rank that this rank must connect to");
 		enter(caller, INA_CALLER_PAUSES, caller->pause_ms);
 		if (caller->pause_ms < INA_CALLER_PUT_OFF_MS)
 			caller->pause_ms *= 2;

@@ -123,10 +123,10 @@ static enum ina_status listen_at_root(const struct ina_settings *settings, int64
 	}
 	ina_root_text(settings, where);
 	return ina_fail(failure, INA_ERR_SYSTEM,
-	                "rank 0 cannot listen on %s, the address of the bootstrap: %s%s", where,
+	                "rank 0 cannot listen on %s, the bootstrap address: %s%s", where,
 	                strerror(error),
-	                error == EADDRINUSE ? "; another job may be there: give this one a port of "
-	                                      "its own in INA_ROOT, or a name in INA_COOKIE"
+	                error == EADDRINUSE ? "; another job may use it: give this job its own "
+	                                      "port in INA_ROOT, or its own name in INA_COOKIE"
 	                                    : "");
 }
 
@@ -143,8 +143,8 @@ static enum ina_status compare_hello(const struct ina_settings *settings, uint32
 		                hello->ranks, own->ranks);
 	if (rank >= hello->ranks)
 		return ina_fail(m, INA_ERR_MISMATCH,
-		                "a rank %u came, but the rank count is %u: ranks are 0 to %u", rank,
-		                hello->ranks, hello->ranks - 1);
+		                "rank %u connected, but the rank count is %u: ranks are 0 to %u",
+		                rank, hello->ranks, hello->ranks - 1);
 	if (hello->status != INA_OK) /* the options may be the reason for the failure */
 		return INA_OK;
 	if (hello->algorithm != (uint32_t)own->algorithm)
@@ -203,15 +203,16 @@ static void name_missing(const struct gathering *g, struct ina_failure *failure)
 	}
 	ina_root_text(g->settings, where);
 	if (ina_ranks_list(names, sizeof(names), &missing, ranks) > 0)
-		ina_fail(failure, INA_ERR_TIMEOUT, "%s did not come to %s within %d ms", names,
+		ina_fail(failure, INA_ERR_TIMEOUT, "%s did not connect to %s within %d ms", names,
 		         where, g->settings->options.open_timeout_ms);
 	else
-		ina_fail(failure, INA_ERR_TIMEOUT, "not all ranks came to %s at once", where);
+		ina_fail(failure, INA_ERR_TIMEOUT,
+		         "not all ranks were connected to %s at the same time", where);
 	if (ina_ranks_list(names, sizeof(names), &g->left, ranks) > 0)
-		ina_fail(failure, INA_ERR_TIMEOUT, "%s; %s came and did not wait", failure->text,
-		         names);
+		ina_fail(failure, INA_ERR_TIMEOUT, "%s; %s connected and did not wait",
+		         failure->text, names);
 	if (g->acceptor.last[0])
-		ina_fail(failure, INA_ERR_TIMEOUT, "%s; sent away: %s", failure->text,
+		ina_fail(failure, INA_ERR_TIMEOUT, "%s; refused: %s", failure->text,
 		         g->acceptor.last);
 }
 
@@ -310,7 +311,7 @@ static void take_hello(struct gathering *g, struct ina_visitor *visitor)
 		ina_acceptor_send_on(&g->acceptor, visitor, NULL);
 	} else {
 		ina_fail(&misfit, INA_ERR_MISMATCH,
-		         "two processes were started as rank %u: the second is turned away", rank);
+		         "two processes were started as rank %u: the second is refused", rank);
 		ina_acceptor_refuse(&g->acceptor, visitor, &misfit);
 	}
 }
@@ -471,7 +472,7 @@ enum ina_status ina_gather(struct ina_control *control, const struct ina_setting
 	                  visitors, room);
 	gather(g, &outcome);
 	if (outcome.status == INA_OK && ina_random_number(&roster->job_id) != 0)
-		ina_fail(&outcome, INA_ERR_SYSTEM, "no random number for the job: %s",
+		ina_fail(&outcome, INA_ERR_SYSTEM, "cannot get a random number for the job: %s",
 		         strerror(errno));
 	if (outcome.status != INA_OK)
 		refuse_callers(g, &outcome);

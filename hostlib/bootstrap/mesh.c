@@ -22,7 +22,7 @@ enum ina_status ina_mesh_listen(int *listener, uint16_t *port, struct ina_failur
 	if (*listener < 0 || bind(*listener, (struct sockaddr *)&any, size) != 0 ||
 	    listen(*listener, INA_MAX_RANKS) != 0 ||
 	    getsockname(*listener, (struct sockaddr *)&any, &size) != 0) {
-		ina_fail(failure, INA_ERR_SYSTEM, "no port to wait at for other ranks: %s",
+		ina_fail(failure, INA_ERR_SYSTEM, "cannot listen for other ranks: %s",
 		         strerror(errno));
 		if (*listener >= 0)
 			close(*listener);
@@ -110,7 +110,8 @@ static enum ina_status judge_greeting(const struct meeting *m, const struct ina_
 	                                           : NULL;
 	if (!link || in->rank < (uint32_t)control->rank)
 		return ina_fail(failure, INA_ERR_MISMATCH,
-		                "a rank %u, which is not to call rank %d", in->rank, control->rank);
+		                "rank %u, which must not connect to rank %d", in->rank,
+		                control->rank);
 	if (link->fd >= 0)
 		return ina_fail(failure, INA_ERR_MISMATCH, "a second rank %u", in->rank);
 	return INA_OK;

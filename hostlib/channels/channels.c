@@ -267,7 +267,7 @@ static void row_explain_timeout(const void *self, int timeout_ms, struct ina_fai
 {
 	const struct ina_channels *channels = self;
 
-	ina_fail(failure, INA_ERR_TIMEOUT, "step %llu of all channels was not over, for %d ms",
+	ina_fail(failure, INA_ERR_TIMEOUT, "step %llu did not finish on all channels within %d ms",
 	         (unsigned long long)channels->steps_ended, timeout_ms);
 }
 

@@ -3,7 +3,7 @@
 #include "shares.h"
 
 #define ALIKE (INA_SHARES_WHOLE / 16) /* smaller differences are noise of the measurement */
-/* the smallest part, so that the channel can still be measured */
+/* the smallest rate, so that the channel can still be measured */
 #define LEAST_PART (INA_SHARES_WHOLE / 16)
 #define GAIN_MOST  (INA_SHARES_WHOLE / 2)
 #define GAIN_LEAST (INA_SHARES_WHOLE / 32)
@@ -14,8 +14,9 @@
 #define GOLDEN 0x9E3779B97F4A7C15u
 
 /*
- * A fraction of a unit is rounded up in as many steps as its size requires, so parts are right over
- * many steps. If the last unit is short, the channels take turns at the last piece.
+ * A fraction of a unit is rounded up in as many steps as its size requires, so over many steps the
+ * pieces are in proportion to the weights. If the last unit is short, the channels take turns at
+ * the last piece.
  */
 void ina_shares_cut(const uint32_t *weights, int channels, uint64_t step, size_t bytes, size_t unit,
                     struct ina_share *shares)
@@ -80,7 +81,7 @@ int32_t ina_shares_idle(uint32_t dry, uint32_t ends)
 }
 
 /*
- * A change shows only in the next tally but one, so parts swing around the right values. Each time
+ * A change shows only in the next tally but one, so rates swing around the right values. Each time
  * that another channel is the idlest, changes become half as large; otherwise they grow a little.
  */
 static void adapt(struct ina_shares_known *known, int idlest)

@@ -28,7 +28,7 @@ static bool all_lost(const struct ina_channels *channels, uint32_t lost)
 	return lost == bit(channels->comm->strands.count) - 1;
 }
 
-/* The channel that carries a step that is not cut: the first one that gets a part. */
+/* The channel that carries a step that is not cut: the first one that has a weight. */
 static int lead_of(const struct ina_channels *channels, uint32_t lost)
 {
 	int lead = 0;
@@ -135,7 +135,7 @@ static void forget_dry(struct ina_channels *channels)
 
 /*
  * Begins a tally, and trials on channels that have lost their aggregators. Short calls have no
- * tally, since it would cost as much as they do, except if the parts are not equal: these may have
+ * tally, since it would cost as much as they do, except if the rates are not equal: these may have
  * become wrong.
  */
 static enum ina_status begin_tally(struct ina_channels *channels, struct ina_channel_step *step,
@@ -211,8 +211,7 @@ static void note_way(struct ina_channels *channels, int channel, uint32_t way)
 	forget_dry(channels);
 	channels->known.parts[channel] = INA_SHARES_WHOLE;
 	ina_log(&channels->comm->log, "channel %d %s its aggregator, as of step %llu", channel,
-	        *lost & bit(channel) ? "is without" : "has",
-	        (unsigned long long)channels->steps_ended);
+	        *lost & bit(channel) ? "lost" : "uses", (unsigned long long)channels->steps_ended);
 }
 
 static void take(struct ina_request **request)

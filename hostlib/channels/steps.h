@@ -7,7 +7,7 @@
  * aggregator or over the ring is the same on all ranks, because every change between the two is. So
  * the weights of step s follow from the results of the steps up to s - INA_CHANNEL_STEPS, which
  * every rank has finished before it begins step s. When a channel loses its aggregator, the pieces
- * under way finish over the channel's ring, and the other channels take over its part from that
+ * under way finish over the channel's ring, and the other channels carry its elements from that
  * step on.
  *
  * Each rank counts for itself how idle the channels are, and the smallest count of all ranks is

@@ -82,7 +82,7 @@ static void give_up_comm(struct ina_comm *comm, int nothing)
 		give_up_machine(comm->parallel, nothing);
 	comm->is_over = true;
 	ina_fail(&comm->failure, INA_ERR_ARGUMENT,
-	         "the communicator is the parent process's: it cannot be used after fork()");
+	         "the communicator belongs to the parent process: it cannot be used after fork()");
 	comm->latest = comm->failure;
 	for (struct ina_request *r = comm->first; r; r = r->next) {
 		ina_request_end_all(r->members, comm->failure.status);
@@ -171,6 +171,6 @@ enum ina_status ina_fork_check(struct ina_failure *failure)
 	if (!is_child)
 		return INA_OK;
 	return ina_fail(failure, INA_ERR_ARGUMENT,
-	                "this process was forked from one with an open communicator, and cannot "
-	                "use RDMA: open communicators in the parent, or after exec()");
+	                "this process was forked while a communicator was open, and cannot use "
+	                "RDMA: open communicators in the parent, or after exec()");
 }

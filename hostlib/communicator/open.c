@@ -55,7 +55,7 @@ enum join_end {
 	JOIN_JOINED,
 };
 
-#define BY_RING "by ring: "
+#define OVER_RING "over the ring: "
 
 /* A JOIN has come back, but not as the sum of all ranks' JOINs. */
 static void explain_refusal(struct ina_comm *comm)
@@ -65,9 +65,9 @@ static void explain_refusal(struct ina_comm *comm)
 	/* If the switches have answered TRACEs, there is an aggregator. */
 	snprintf(comm->how, sizeof(comm->how),
 	         comm->network.tree.verdict == INA_TREE_SUMS
-	                 ? BY_RING "the aggregator refused this job, for want of a context, memory "
-	                           "or a quota (%u of %d ranks joined)"
-	                 : BY_RING "no aggregator, or it refused (%u of %d joined)",
+	                 ? OVER_RING "the aggregator refused this job: no free context or memory, "
+	                             "or a full quota (%u of %d ranks joined)"
+	                 : OVER_RING "no aggregator, or it refused (%u of %d joined)",
 	         innet->contributors, comm->ranks);
 }
 
@@ -81,7 +81,7 @@ static void explain_how(struct ina_comm *comm, bool aggregated, enum join_end ow
 	const struct ina_tree *tree = &comm->network.tree;
 
 	if (comm->network.plain)
-		snprintf(how, size, "plainly to the successor");
+		snprintf(how, size, "straight to the successor, not aggregated");
 	else if (aggregated && innet->place != 0)
 		snprintf(how, size, "aggregated by switches of %u levels, %u of %u packets granted",
 		         tree->top, innet->granted_packets, comm->network.window_packets);
@@ -89,24 +89,24 @@ static void explain_how(struct ina_comm *comm, bool aggregated, enum join_end ow
 		snprintf(how, size, "aggregated, %u of %u packets granted", innet->granted_packets,
 		         comm->network.window_packets);
 	else if (options->algorithm == INA_ALGORITHM_RING)
-		snprintf(how, size, "by ring, as asked for");
+		snprintf(how, size, "over the ring, as requested");
 	else if (!ina_tree_may_sum(&comm->network.tree))
-		snprintf(how, size, BY_RING "%s", tree->why);
+		snprintf(how, size, OVER_RING "%s", tree->why);
 	else if (own == JOIN_JOINED ||
 	         (own == JOIN_STOPPED && innet->contributors == (uint32_t)comm->ranks))
-		snprintf(how, size, BY_RING "another rank's JOIN was not joined");
+		snprintf(how, size, OVER_RING "the aggregator did not join another rank's JOIN");
 	else if (own == JOIN_STOPPED && innet->received == 0)
 		snprintf(how, size,
 		         tree->verdict == INA_TREE_SUMS
-		                 ? BY_RING "the aggregator refused another rank's JOIN"
-		                 : BY_RING "no aggregator, or it refused another rank's JOIN");
+		                 ? OVER_RING "the aggregator refused another rank's JOIN"
+		                 : OVER_RING "no aggregator, or it refused another rank's JOIN");
 	else if (innet->contributors == (uint32_t)comm->ranks)
-		snprintf(how, size, BY_RING "the JOIN was not acknowledged within %d ms",
+		snprintf(how, size, OVER_RING "the JOIN was not acknowledged within %d ms",
 		         options->join_timeout_ms);
 	else if (innet->received > 0)
 		explain_refusal(comm);
 	else
-		snprintf(how, size, BY_RING "no JOIN came back within %d ms",
+		snprintf(how, size, OVER_RING "no JOIN came back within %d ms",
 		         options->join_timeout_ms);
 }
 
@@ -127,7 +127,7 @@ static enum ina_status choose_algorithm(struct ina_comm *comm, bool joined, enum
 			                network->tree.why);
 		return ina_fail(failure, INA_ERR_AGGREGATOR,
 		                "%s; with algorithm auto the ring would be used",
-		                comm->how + strlen(BY_RING));
+		                comm->how + strlen(OVER_RING));
 	}
 	if (!aggregated && options->algorithm == INA_ALGORITHM_AUTO) {
 		if (own != JOIN_NONE)
@@ -196,7 +196,7 @@ static enum ina_status join(struct ina_comm *comm, bool asks, int64_t deadline_m
 	if (*own == JOIN_JOINED)
 		word = pack_grant(network);
 	else if (*own != JOIN_NONE)
-		ina_fail(failure, INA_ERR_AGGREGATOR, "its JOIN was not joined");
+		ina_fail(failure, INA_ERR_AGGREGATOR, "the aggregator refused this rank");
 	switch (ina_agree_on(&comm->control, "", "JOIN the aggregator", false, &word, deadline_ms,
 	                     failure)) {
 	case INA_OK:
@@ -231,7 +231,7 @@ static enum ina_status join_a_tree(struct ina_comm *comm, bool asks, int64_t dea
 		 * Agree on this before any JOIN; otherwise a vote on the JOIN could end another
 		 * rank's wait for the positions of all ranks.
 		 */
-		if (ina_agree_on(&comm->control, "", "hear where the ranks are", false, &nothing,
+		if (ina_agree_on(&comm->control, "", "learn where the ranks are", false, &nothing,
 		                 deadline_ms, failure) != INA_OK)
 			return failure->status;
 		deadline_ms += join_ms;

@@ -13,7 +13,7 @@
 #define TICK_MS 1000
 
 /* The action that a rank did not complete, for the text of an agreement. */
-#define HEAR "hear where the ranks are"
+#define HEAR "learn where the ranks are"
 
 /* Sends the TRACE, and gets the contents of all ranks' TRACEs. */
 static enum ina_status trace(struct ina_comm *comm, int64_t deadline_ms,
@@ -35,7 +35,7 @@ static enum ina_status trace(struct ina_comm *comm, int64_t deadline_ms,
 			return failure->status;
 		if (ina_now_ms() >= deadline_ms)
 			return ina_fail(failure, INA_ERR_TIMEOUT,
-			                "where the other ranks are was not heard in time");
+			                "did not learn in time where the other ranks are");
 		status = ina_completions_wait(&network->completions,
 		                              ina_left_ms(deadline_ms, TICK_MS), &count, failure);
 	}

@@ -109,7 +109,7 @@ static enum ina_status open_rail(struct ina_comm *comm, const struct ina_roster 
 
 	if (open_strand(comm, &strand, &own) == INA_OK)
 		return INA_OK;
-	return ina_fail(failure, own.status, "rail %d, where ranks are machines: %s",
+	return ina_fail(failure, own.status, "rail %d, whose ranks are machines: %s",
 	                topology->local, own.text);
 }
 
@@ -171,7 +171,7 @@ static enum ina_status connect_rails(struct ina_comm *comm, const struct ina_ros
 		open_rail(comm, roster, listener, failure);
 	if (failure->status == INA_OK)
 		ina_intra_open(&parallel->intra, comm->settings.intra_gbps, failure);
-	if (ina_agree_on(&comm->control, "", "connect with the other machines", false, &segment,
+	if (ina_agree_on(&comm->control, "", "connect to the other machines", false, &segment,
 	                 deadline_ms, failure) != INA_OK)
 		return failure->status;
 	if (ina_local_open(&parallel->local, topology, roster->job_id, segment, &comm->control,
@@ -248,7 +248,8 @@ static enum ina_status open_channel(struct ina_comm *comm, const struct ina_rost
 	 * is opened.
 	 */
 	if (comm->rank == 0 && strand.listener < 0) {
-		ina_fail(&own, INA_ERR_SYSTEM, "no socket for a channel: %s", strerror(errno));
+		ina_fail(&own, INA_ERR_SYSTEM, "cannot open a socket for a channel: %s",
+		         strerror(errno));
 		strand.listener = *listener;
 		*listener = -1;
 	}
@@ -293,7 +294,7 @@ enum ina_status ina_comm_open_channels(struct ina_comm *comm, const struct ina_r
 		unit = comm->strands.comms[0]->network.hosts.ring.connection.limit_bytes;
 		ina_channels_open(comm, unit, failure);
 	}
-	if (ina_agree_on(&comm->control, "bytes of a message", "open its channels", true, &unit,
+	if (ina_agree_on(&comm->control, "message bytes", "open its channels", true, &unit,
 	                 deadline_ms, failure) != INA_OK)
 		return failure->status;
 	ina_comm_use(comm, &ina_channels_algorithm, comm->channels);

@@ -145,7 +145,7 @@ static enum ina_agreement follow(struct ina_control *control, const struct ina_v
 		if (vote->call.kind != INA_CALL_NONE && ina_disturbed(control, &vote->call))
 			return INA_DISTURBED;
 		if (ina_control_is_absent(control, 0)) {
-			ina_fail(failure, INA_ERR_PEER, "rank 0 is gone");
+			ina_fail(failure, INA_ERR_PEER, "rank 0 disconnected");
 			return INA_NOT_AGREED;
 		}
 		if (ina_now_ms() < deadline_ms + AGREE_MARGIN_MS)

@@ -124,9 +124,9 @@ void ina_control_await_farewells(struct ina_control *control)
 enum ina_status ina_fail_gone(struct ina_failure *failure, const struct ina_ranks *gone, int ranks)
 {
 	char names[200];
-	int count = ina_ranks_list(names, sizeof(names), gone, ranks);
 
-	return ina_fail(failure, INA_ERR_PEER, "%s %s gone", names, count == 1 ? "is" : "are");
+	ina_ranks_list(names, sizeof(names), gone, ranks);
+	return ina_fail(failure, INA_ERR_PEER, "%s disconnected", names);
 }
 
 bool ina_control_lost(const struct ina_control *control, struct ina_failure *failure)

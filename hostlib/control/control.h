@@ -125,7 +125,7 @@ static inline bool ina_control_is_absent(const struct ina_control *control, int 
  */
 bool ina_control_lost(const struct ina_control *control, struct ina_failure *failure);
 
-/* Sets INA_ERR_PEER, with a text such as "rank 2 is gone". */
+/* Sets INA_ERR_PEER, with a text such as "rank 2 disconnected". */
 enum ina_status ina_fail_gone(struct ina_failure *failure, const struct ina_ranks *gone, int ranks);
 
 /* Merges votes of this agreement into the known ones. Votes of a later agreement replace them. */

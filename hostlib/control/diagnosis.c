@@ -17,9 +17,9 @@ static void describe_elements(char *text, size_t size, const struct ina_call *ca
 	if (call->kind == INA_CALL_BROADCAST || call->kind == INA_CALL_REDUCE)
 		snprintf(root, sizeof(root), " at root %u", call->root);
 	if (call->kind == INA_CALL_ALLREDUCE && call->root != 0)
-		snprintf(root, sizeof(root), ", %u in one", call->root);
+		snprintf(root, sizeof(root), ", fused from %u", call->root);
 	snprintf(text, size, "with %" PRIu64 " %s%s%s%s", call->count, type ? type : "elements",
-	         say_op && op ? " for their " : "", say_op && op ? op : "", root);
+	         say_op && op ? ", operation " : "", say_op && op ? op : "", root);
 }
 
 /* Writes " in all-reduce 5", or nothing for a rank that is in no call. */

@@ -204,7 +204,8 @@ static void look_around(struct ina_comm *comm)
 		ina_comm_fault(comm, &failure);
 	} else if (aggregator_is_dead(comm, now_ms)) {
 		ina_fail(&failure, INA_ERR_AGGREGATOR,
-		         "no sum has come for %" PRId64 " ms, though all ranks wait", waited_ms);
+		         "no sum has arrived for %" PRId64 " ms, although all ranks are waiting",
+		         waited_ms);
 		ina_comm_fault(comm, &failure);
 	} else if (waited_ms >= INA_STALL_MS) {
 		ina_tell_stall(&comm->control, &comm->turn.current);

@@ -95,7 +95,8 @@ enum ina_status ina_queue_start(struct ina_comm *comm, struct ina_failure *failu
 	if (comm->first->active)
 		return ina_queue_start_next(comm, failure);
 	if (gives_way(comm))
-		return ina_fail(failure, INA_ERR_AGGREGATOR, "another job wants its context");
+		return ina_fail(failure, INA_ERR_AGGREGATOR,
+		                "another job needs this job's context");
 	begin_turn(comm);
 	status = ina_request_prepare(comm->first, failure);
 	if (status != INA_OK)

@@ -148,7 +148,7 @@ static bool hold(struct ina_request *request, const void *memory, size_t bytes, 
 		return false;
 	if (!comm->has_told_of_copies)
 		ina_log(&comm->log,
-		        "%zu bytes at %p cannot be registered: %s (%s): they are copied, which is "
+		        "cannot register %zu bytes at %p: %s (%s): libina copies them, which is "
 		        "slower",
 		        bytes, memory, strerror(error), ina_memory_remedy(error));
 	comm->has_told_of_copies = true;

@@ -20,7 +20,8 @@ enum ina_status ina_intra_open(struct ina_intra *intra, unsigned int gbps,
 	intra->ns_per_byte = 8.0 / gbps;
 	intra->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
 	if (intra->timer_fd < 0)
-		return ina_fail(failure, INA_ERR_SYSTEM, "no timer: %s", strerror(errno));
+		return ina_fail(failure, INA_ERR_SYSTEM, "cannot create a timer: %s",
+		                strerror(errno));
 	return INA_OK;
 }
 

@@ -98,9 +98,10 @@ static enum ina_status map_memory(struct ina_local *local, int memory, struct in
 	size_t head = (size_t)local->count * sizeof(struct ina_local_rank);
 
 	if (map == MAP_FAILED)
-		return ina_fail(failure, INA_ERR_MEMORY,
-		                "%zu bytes to share with the %d ranks of this machine: %s",
-		                local->map_bytes, local->count, strerror(errno));
+		return ina_fail(
+		        failure, INA_ERR_MEMORY,
+		        "cannot map %zu bytes to share with the %d ranks of this machine: %s",
+		        local->map_bytes, local->count, strerror(errno));
 	local->ranks = map;
 	local->data = (uint8_t *)map + (head + 4095) / 4096 * 4096;
 	return INA_OK;
@@ -122,9 +123,10 @@ static enum ina_status lead(struct ina_local *local, struct ina_local_meeting *m
 	if (memory >= 0)
 		INA_UNINTERRUPTED(sized, ftruncate(memory, (off_t)local->map_bytes));
 	if (sized != 0)
-		status = ina_fail(failure, INA_ERR_MEMORY,
-		                  "no memory to share with the ranks of this machine: %s",
-		                  strerror(errno));
+		status = ina_fail(
+		        failure, INA_ERR_MEMORY,
+		        "cannot allocate memory to share with the ranks of this machine: %s",
+		        strerror(errno));
 	if (status == INA_OK)
 		status = ina_local_gather(meeting, local->wake, local->alive, failure);
 	fds[count++] = memory;
@@ -181,7 +183,8 @@ enum ina_status ina_local_open(struct ina_local *local, const struct ina_topolog
 	                   (size_t)local->rails * rail_bytes(local) +
 	                   (size_t)local->count * rank_bytes(local);
 	if (make_own(local) != 0)
-		return ina_fail(failure, INA_ERR_SYSTEM, "no eventfd or pipe: %s", strerror(errno));
+		return ina_fail(failure, INA_ERR_SYSTEM, "cannot create an eventfd or a pipe: %s",
+		                strerror(errno));
 	status = local->index == 0 ? lead(local, &meeting, failure)
 	                           : follow(local, &meeting, failure);
 	/* Close the read end of this rank's pipe, which is for the other ranks. */

@@ -146,7 +146,7 @@ static enum ina_status await(struct ina_local_meeting *meeting, int fd, const ch
 			return failure->status;
 		if (ina_now_ms() >= meeting->deadline_ms)
 			return ina_fail(failure, INA_ERR_TIMEOUT,
-			                "%s did not come to share memory in time", whom);
+			                "timed out waiting for %s to share memory", whom);
 	}
 }
 
@@ -165,7 +165,7 @@ static enum ina_status take_one(struct ina_local_meeting *meeting, int listener,
 	INA_UNINTERRUPTED(fd, accept4(listener, NULL, NULL, SOCK_CLOEXEC));
 	if (fd < 0)
 		return INA_OK;
-	if (!is_ours(fd) || await(meeting, fd, "what another rank brings", &ignored) != INA_OK ||
+	if (!is_ours(fd) || await(meeting, fd, "another rank's descriptors", &ignored) != INA_OK ||
 	    receive_fds(fd, &index, fds, INA_LOCAL_BRINGS) != 0) {
 		close(fd);
 		return INA_OK;
@@ -206,7 +206,8 @@ enum ina_status ina_local_gather(struct ina_local_meeting *meeting, int *wake, i
 	if (listener < 0 || bind(listener, (struct sockaddr *)&name, size) != 0 ||
 	    listen(listener, INA_MAX_RANKS) != 0)
 		status = ina_fail(failure, INA_ERR_SYSTEM,
-		                  "no socket for the ranks of this machine: %s", strerror(errno));
+		                  "cannot open a socket for the ranks of this machine: %s",
+		                  strerror(errno));
 	while (status == INA_OK && come < meeting->count)
 		status = take_one(meeting, listener, wake, alive, &come, failure);
 	if (listener >= 0)
@@ -223,9 +224,10 @@ enum ina_status ina_local_hand_out(struct ina_local_meeting *meeting, const int 
 
 	for (int i = 1; i < meeting->count && status == INA_OK; i++) {
 		if (send_fds(meeting->links[i], 0, fds, count) != 0)
-			status = ina_fail(failure, INA_ERR_PEER,
-			                  "local rank %d of this machine is gone: %s", i,
-			                  strerror(errno));
+			status =
+			        ina_fail(failure, INA_ERR_PEER,
+			                 "lost the connection to local rank %d of this machine: %s",
+			                 i, strerror(errno));
 	}
 	part(meeting);
 	return status;
@@ -242,14 +244,14 @@ static enum ina_status reach(struct ina_local_meeting *meeting, int fd, struct i
 			return failure->status;
 		if (ina_now_ms() >= meeting->deadline_ms)
 			return ina_fail(failure, INA_ERR_TIMEOUT,
-			                "rank %d, of the same machine, was not found: %s",
+			                "rank %d, on the same machine, could not be reached: %s",
 			                meeting->leader, strerror(errno));
 		ina_poll(NULL, 0, TICK_MS);
 	}
 	if (!is_ours(fd))
 		return ina_fail(failure, INA_ERR_SYSTEM,
-		                "rank %d, of the same machine, is another user's: they cannot "
-		                "share memory",
+		                "rank %d, on the same machine, runs as another user: the two "
+		                "cannot share memory",
 		                meeting->leader);
 	return INA_OK;
 }
@@ -262,15 +264,16 @@ enum ina_status ina_local_attend(struct ina_local_meeting *meeting, const int *o
 	enum ina_status status;
 
 	if (fd < 0)
-		return ina_fail(failure, INA_ERR_SYSTEM, "no socket: %s", strerror(errno));
+		return ina_fail(failure, INA_ERR_SYSTEM, "cannot open a socket: %s",
+		                strerror(errno));
 	status = reach(meeting, fd, failure);
 	if (status == INA_OK && send_fds(fd, (uint32_t)meeting->index, own, INA_LOCAL_BRINGS) != 0)
-		status = ina_fail(failure, INA_ERR_PEER, "rank %d, of the same machine, is gone",
-		                  meeting->leader);
+		status = ina_fail(failure, INA_ERR_PEER,
+		                  "rank %d, on the same machine, disconnected", meeting->leader);
 	if (status == INA_OK)
 		status = await(meeting, fd, "the lowest rank of this machine", failure);
 	if (status == INA_OK && receive_fds(fd, &index, fds, (size_t)count) != 0)
-		status = ina_fail(failure, INA_ERR_PEER, "rank %d, of the same machine, has failed",
+		status = ina_fail(failure, INA_ERR_PEER, "rank %d, on the same machine, has failed",
 		                  meeting->leader);
 	close(fd);
 	return status;

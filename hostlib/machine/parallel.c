@@ -148,7 +148,7 @@ static bool row_find_fault(void *self, int64_t waited_ms, struct ina_failure *fa
 
 	ina_strands_attend(parallel->strands);
 	if (gone >= 0) {
-		ina_fail(failure, INA_ERR_PEER, "rank %d, on the same machine, is gone",
+		ina_fail(failure, INA_ERR_PEER, "rank %d, on the same machine, disconnected",
 		         ina_topology_rank(topology, topology->machine, gone));
 		return true;
 	}
@@ -156,7 +156,7 @@ static bool row_find_fault(void *self, int64_t waited_ms, struct ina_failure *fa
 		return true;
 	if (parallel->differs < 0 || waited_ms < DIFFERENCE_MS)
 		return false;
-	ina_fail(failure, INA_ERR_MISMATCH, "rank %d, on the same machine, called something else",
+	ina_fail(failure, INA_ERR_MISMATCH, "rank %d, on the same machine, made a different call",
 	         ina_topology_rank(topology, topology->machine, parallel->differs));
 	return true;
 }
@@ -196,8 +196,8 @@ static void row_explain_timeout(const void *self, int timeout_ms, struct ina_fai
 	const struct ina_parallel *parallel = self;
 	const struct ina_comm *rail = ina_parallel_rail(parallel);
 
-	ina_fail(failure, INA_ERR_TIMEOUT, "waited in vain for %s, for %d ms",
-	         rail && rail->first ? "a sum of all machines" : "another rank of this machine",
+	ina_fail(failure, INA_ERR_TIMEOUT, "received nothing from %s in %d ms",
+	         rail && rail->first ? "the other machines" : "another rank of this machine",
 	         timeout_ms);
 }
 

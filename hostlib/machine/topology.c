@@ -74,15 +74,16 @@ enum ina_status ina_topology_identity(uint64_t *identity, struct ina_failure *fa
 	ssize_t got = fd < 0 ? -1 : read(fd, boot, sizeof(boot));
 
 	if (fd < 0 && (errno == EMFILE || errno == ENFILE))
-		return ina_fail(failure, INA_ERR_SYSTEM,
-		                "no descriptor is left to open a communicator: %s; see `ulimit -n`",
-		                strerror(errno));
+		return ina_fail(
+		        failure, INA_ERR_SYSTEM,
+		        "no file descriptor is left to open a communicator: %s; see `ulimit -n`",
+		        strerror(errno));
 	if (fd >= 0)
 		close(fd);
 	if (got <= 0 || stat("/proc/self/ns/net", &network) != 0)
 		return ina_fail(failure, INA_ERR_SYSTEM,
-		                "cannot tell from /proc which machine this is (%s); the option "
-		                "schedule INA_SCHEDULE_FLAT does without",
+		                "cannot tell from /proc which machine this is (%s); the schedule "
+		                "INA_SCHEDULE_FLAT does not need to know",
 		                strerror(errno));
 	*identity = hash(0xCBF29CE484222325u, boot, (size_t)got);
 	*identity = hash(*identity, &network.st_dev, sizeof(network.st_dev));

@@ -94,8 +94,8 @@ static enum ina_status compare(const struct ina_launch *a, const struct ina_laun
 	if (!rank_differs && (!a->ranks_name || !b->ranks_name || a->ranks == b->ranks))
 		return INA_OK;
 	return ina_fail(failure, INA_ERR_ARGUMENT,
-	                "%s says %s=%d, but %s says %s=%d: unset those that do not count, or set "
-	                "INA_RANK and INA_RANKS",
+	                "%s says %s=%d, but %s says %s=%d: unset the wrong ones, or set INA_RANK "
+	                "and INA_RANKS",
 	                a->launcher, rank_differs ? a->rank_name : a->ranks_name,
 	                rank_differs ? a->rank : a->ranks, b->launcher,
 	                rank_differs ? b->rank_name : b->ranks_name,
@@ -174,7 +174,7 @@ static enum ina_status torch_root(struct ina_launch_root *root, struct ina_failu
 	if (ina_parse_int(port_text, 1, 65534, &port) != 0)
 		return ina_fail(failure, INA_ERR_ARGUMENT,
 		                "MASTER_PORT is \"%.40s\": it must be a number from 1 to "
-		                "65534, since the port behind it is used; or set INA_ROOT",
+		                "65534, since libina uses the port after it; or set INA_ROOT",
 		                port_text);
 	snprintf(root->text, sizeof(root->text), "%.255s:%d", address, port + 1);
 	return INA_OK;

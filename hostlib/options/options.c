@@ -67,11 +67,10 @@ static enum ina_status take_options(struct ina_settings *settings,
 		                "the options were not made by ina_options_init()");
 	for (size_t i = sizeof(*options); i < options->struct_size; i++) {
 		if (((const uint8_t *)options)[i] != 0)
-			return ina_fail(
-			        failure, INA_ERR_ARGUMENT,
-			        "an option is set that libina %d.%d.%d does not have: the program "
-			        "was built for a later version",
-			        INA_VERSION_MAJOR, INA_VERSION_MINOR, INA_VERSION_PATCH);
+			return ina_fail(failure, INA_ERR_ARGUMENT,
+			                "an option is set that libina %d.%d.%d does not know: the "
+			                "program was built for a later version",
+			                INA_VERSION_MAJOR, INA_VERSION_MINOR, INA_VERSION_PATCH);
 	}
 	memcpy(&settings->options, options, smaller(options->struct_size, sizeof(*options)));
 	return INA_OK;
@@ -146,16 +145,16 @@ static enum ina_status make_ranks(struct ina_options *options, struct ina_launch
 		return ina_fail(
 		        failure, INA_ERR_ARGUMENT,
 		        "the number of ranks is not given%s: set the option ranks, or "
-		        "INA_RANKS in the environment, or start by mpirun, srun or torchrun",
+		        "INA_RANKS in the environment, or start it with mpirun, srun or torchrun",
 		        half);
 	if (!has_rank && !launch->launcher)
 		return ina_fail(failure, INA_ERR_ARGUMENT,
 		                "the rank is not given%s: set the option rank, or INA_RANK in the "
-		                "environment, or start by mpirun, srun or torchrun",
+		                "environment, or start it with mpirun, srun or torchrun",
 		                half);
 	if (!has_ranks && launch->ranks > INA_MAX_RANKS)
 		return ina_fail(failure, INA_ERR_ARGUMENT,
-		                "%s says %s=%d: there can be %d ranks at most", launch->launcher,
+		                "%s says %s=%d: a job has at most %d ranks", launch->launcher,
 		                launch->ranks_name, launch->ranks, INA_MAX_RANKS);
 	options->ranks = has_ranks ? options->ranks : launch->ranks;
 	options->rank = has_rank ? options->rank : launch->rank;
@@ -192,7 +191,7 @@ static enum ina_status make_root(struct ina_settings *settings, struct ina_failu
 		               : ina_fail(failure, INA_ERR_ARGUMENT,
 		                          "the %s is \"%.60s\": it must be an IPv4 address or the "
 		                          "name of a host "
-		                          "that has one, with :port if need be",
+		                          "that has one, optionally followed by :port",
 		                          name, root);
 	settings->root_ports = 1;
 	if (settings->root.sin_port == 0)
@@ -314,12 +313,13 @@ static enum ina_status check_numbers(const struct ina_options *options, struct i
 	if (options->algorithm != INA_ALGORITHM_AUTO && options->algorithm != INA_ALGORITHM_INA &&
 	    options->algorithm != INA_ALGORITHM_RING)
 		return ina_fail(failure, INA_ERR_ARGUMENT,
-		                "the option algorithm is %d: there is none",
+		                "invalid algorithm %d: valid values are 0 to 2",
 		                (int)options->algorithm);
 	if (options->schedule != INA_SCHEDULE_AUTO && options->schedule != INA_SCHEDULE_FLAT &&
 	    options->schedule != INA_SCHEDULE_LEADER && options->schedule != INA_SCHEDULE_PARALLEL)
 		return ina_fail(failure, INA_ERR_ARGUMENT,
-		                "the option schedule is %d: there is none", (int)options->schedule);
+		                "invalid schedule %d: valid values are 0 to 3",
+		                (int)options->schedule);
 	if (options->window < 1 || options->window > INA_WINDOW_PACKETS_MAX)
 		return ina_fail(failure, INA_ERR_ARGUMENT,
 		                "the option window is %u messages: it must be from 1 to %u",
@@ -342,8 +342,8 @@ static enum ina_status check_timeouts(const struct ina_options *options,
 	if (options->open_timeout_ms <= 0 || options->join_timeout_ms < 0 ||
 	    options->timeout_ms <= 0 || options->peer_timeout_ms <= 0)
 		return ina_fail(failure, INA_ERR_ARGUMENT,
-		                "a timeout in the options is negative, or 0 and not "
-		                "join_timeout_ms: every wait must end");
+		                "a timeout option is negative, or is 0 and is not join_timeout_ms: "
+		                "every wait must end");
 	return INA_OK;
 }
 

@@ -79,8 +79,8 @@ static enum ina_status arm_and_look(const struct ina_completions *completions, b
 	if (fabric->told == INA_TELL_ALL || (only_messages && fabric->told == INA_TELL_MESSAGES))
 		return INA_OK;
 	if (ibv_req_notify_cq(fabric->cq, only_messages) != 0)
-		return ina_fail(failure, INA_ERR_DEVICE, "%s: no notification of completions",
-		                fabric->device);
+		return ina_fail(failure, INA_ERR_DEVICE,
+		                "%s: cannot request notification of completions", fabric->device);
 	fabric->told = only_messages ? INA_TELL_MESSAGES : INA_TELL_ALL;
 	return ina_completions_poll(completions, count, failure);
 }

@@ -45,8 +45,7 @@ static const char *missing_connection(const struct ina_fabric *fabric, char *tex
 	}
 	for (int i = 0; i < fabric->partner_count; i++) {
 		if (!fabric->partners[i].ready) {
-			snprintf(text, size, "the connection with rank %d",
-			         fabric->partners[i].rank);
+			snprintf(text, size, "the connection to rank %d", fabric->partners[i].rank);
 			return text;
 		}
 	}
@@ -60,8 +59,8 @@ static enum ina_status set_rnr_timer(const struct ina_fabric *fabric, struct ibv
 	int error = ibv_modify_qp(qp, &rnr, IBV_QP_STATE | IBV_QP_MIN_RNR_TIMER);
 
 	return error == 0 ? INA_OK
-	                  : ina_fail(failure, INA_ERR_DEVICE, "%s: RNR timer: %s", fabric->device,
-	                             strerror(error));
+	                  : ina_fail(failure, INA_ERR_DEVICE, "%s: cannot set the RNR timer: %s",
+	                             fabric->device, strerror(error));
 }
 
 /*
@@ -91,8 +90,8 @@ static enum ina_status tune(struct ina_fabric *fabric, struct ina_failure *failu
 	int error = ibv_query_qp(id->qp, &attributes, IBV_QP_PATH_MTU | IBV_QP_AV, &init);
 
 	if (error != 0)
-		return ina_fail(failure, INA_ERR_DEVICE, "%s: path MTU: %s", fabric->device,
-		                strerror(error));
+		return ina_fail(failure, INA_ERR_DEVICE, "%s: cannot read the path MTU: %s",
+		                fabric->device, strerror(error));
 	fabric->path_mtu = 128u << attributes.path_mtu; /* IBV_MTU_256 is 1 */
 	fabric->gid_index = attributes.ah_attr.grh.sgid_index;
 	/* Used only in messages, so a device that does not report it is accepted. */
@@ -144,7 +143,7 @@ enum ina_status ina_fabric_look(const struct ina_fabric *fabric, struct ina_fail
 		return INA_OK;
 	return ina_fail(failure, INA_ERR_DEVICE,
 	                "the path MTU of %s fell from %u to %u since the communicator was opened: "
-	                "its network interface has another MTU",
+	                "the MTU of its network interface has changed",
 	                fabric->device, fabric->path_mtu, mtu);
 }
 
@@ -204,7 +203,7 @@ static enum ina_status await_connections(struct ina_fabric *fabric, struct ina_c
 		if (ina_open_failed_elsewhere(control, failure))
 			return failure->status;
 		if (ina_now_ms() >= deadline_ms)
-			return ina_fail(failure, INA_ERR_TIMEOUT, "%s was not made in time",
+			return ina_fail(failure, INA_ERR_TIMEOUT, "%s was not established in time",
 			                missing_connection(fabric, missing, sizeof(missing)));
 		count = ina_control_pollfds(control, fds);
 		ina_fabric_pollfds(fabric, fds + count);

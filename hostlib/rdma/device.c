@@ -108,7 +108,7 @@ enum ina_status ina_device_find(const struct ina_settings *settings, struct sock
 		if (address->sin_addr.s_addr == 0)
 			return ina_fail(
 			        failure, INA_ERR_DEVICE,
-			        "there is no RDMA device %s with an IPv4 address: see `rdma link`",
+			        "no RDMA device %s with an IPv4 address was found: see `rdma link`",
 			        settings->device);
 		return INA_OK;
 	}
@@ -128,7 +128,7 @@ enum ina_status ina_device_find(const struct ina_settings *settings, struct sock
 
 enum ina_status ina_device_gone(const char *device, struct ina_failure *failure)
 {
-	return ina_fail(failure, INA_ERR_DEVICE, "the RDMA device %s has failed or is gone",
+	return ina_fail(failure, INA_ERR_DEVICE, "the RDMA device %s has failed or was removed",
 	                device);
 }
 

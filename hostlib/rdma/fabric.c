@@ -31,15 +31,16 @@ static enum ina_status make_queues(struct ina_fabric *fabric, struct ina_failure
 	fabric->channel = ibv_create_comp_channel(context);
 	if (!fabric->pd || !fabric->channel)
 		return ina_fail(failure, INA_ERR_DEVICE,
-		                "%s: no protection domain or completion channel: %s",
+		                "%s: cannot create a protection domain or completion channel: %s",
 		                fabric->device, strerror(errno));
 	fabric->cq = ibv_create_cq(context, entries, NULL, fabric->channel, 0);
 	if (!fabric->cq)
 		return ina_fail(failure, INA_ERR_DEVICE,
-		                "%s: no completion queue of %d entries: %s", fabric->device,
-		                entries, strerror(errno));
+		                "%s: cannot create a completion queue of %d entries: %s",
+		                fabric->device, entries, strerror(errno));
 	if (set_nonblocking(fabric->channel->fd) != 0 || set_nonblocking(context->async_fd) != 0)
-		return ina_fail(failure, INA_ERR_SYSTEM, "%s: channels of events: %s",
+		return ina_fail(failure, INA_ERR_SYSTEM,
+		                "%s: cannot make the event channels non-blocking: %s",
 		                fabric->device, strerror(errno));
 	return INA_OK;
 }
@@ -50,16 +51,17 @@ static enum ina_status open_events(struct ina_fabric *fabric, struct ina_failure
 	if (fabric->events && set_nonblocking(fabric->events->fd) == 0)
 		return INA_OK;
 	if (errno == EMFILE || errno == ENFILE)
-		return ina_fail(failure, INA_ERR_SYSTEM,
-		                "no descriptor is left for the RDMA connection manager: %s; see "
-		                "`ulimit -n`",
-		                strerror(errno));
+		return ina_fail(
+		        failure, INA_ERR_SYSTEM,
+		        "no file descriptor is left for the RDMA connection manager: %s; see "
+		        "`ulimit -n`",
+		        strerror(errno));
 	if (!ina_device_is_any())
 		return ina_fail(failure, INA_ERR_DEVICE,
 		                "this host has no RDMA device: see `rdma link`");
 	return ina_fail(failure, INA_ERR_DEVICE,
-	                "the RDMA connection manager cannot be used: %s; is the kernel's "
-	                "rdma_ucm there, and /dev/infiniband/rdma_cm?",
+	                "the RDMA connection manager cannot be used: %s; is the module rdma_ucm "
+	                "loaded, and does /dev/infiniband/rdma_cm exist?",
 	                strerror(errno));
 }
 
@@ -72,19 +74,18 @@ static enum ina_status refuse_address(const struct ina_settings *settings, const
 {
 	const char *from = settings->bind.sin_addr.s_addr != 0
 	                           ? "which INA_BIND or the option bind gives"
-	                   : settings->device[0] ? "of the device that was asked for"
+	                   : settings->device[0] ? "of the requested device"
 	                                         : "from which this host reaches rank 0";
 
 	if (errno == EADDRNOTAVAIL)
-		return ina_fail(
-		        failure, INA_ERR_DEVICE,
-		        "this host has no address %s, %s: see `rdma link`, and give that of "
-		        "this host's RDMA device by INA_BIND",
-		        host, from);
+		return ina_fail(failure, INA_ERR_DEVICE,
+		                "this host has no address %s, %s: see `rdma link`, and set "
+		                "INA_BIND to the address of this host's RDMA device",
+		                host, from);
 	if (errno == ENODEV)
 		return ina_fail(failure, INA_ERR_DEVICE,
-		                "no RDMA device has the address %s, %s: see `rdma link`, and give "
-		                "that of this host's RDMA device by INA_BIND",
+		                "no RDMA device has the address %s, %s: see `rdma link`, and set "
+		                "INA_BIND to the address of this host's RDMA device",
 		                host, from);
 	return ina_fail(failure, INA_ERR_DEVICE, "RDMA cannot use the address %s, %s: %s", host,
 	                from, strerror(errno));
@@ -112,7 +113,8 @@ enum ina_status ina_fabric_open(struct ina_fabric *fabric, const struct ina_sett
 	if (open_events(fabric, failure) != INA_OK)
 		return failure->status;
 	if (rdma_create_id(fabric->events, &fabric->listener, NULL, RDMA_PS_TCP) != 0)
-		return ina_fail(failure, INA_ERR_DEVICE, "no RDMA id: %s", strerror(errno));
+		return ina_fail(failure, INA_ERR_DEVICE, "cannot create an RDMA id: %s",
+		                strerror(errno));
 	if (rdma_bind_addr(fabric->listener, (struct sockaddr *)&address) != 0)
 		return refuse_address(settings, host, failure);
 	errno = ENODEV;

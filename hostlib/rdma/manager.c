@@ -53,17 +53,16 @@ static enum ina_status make_qp(struct ina_fabric *fabric, struct rdma_cm_id *id,
 
 	if (id->verbs != fabric->listener->verbs)
 		return ina_fail(failure, INA_ERR_DEVICE,
-		                "the way to the neighbour does not lead over %s: give the address "
-		                "to use by "
-		                "INA_BIND",
+		                "the route to the neighbour does not use %s: set INA_BIND to the "
+		                "address to use",
 		                fabric->device);
 	if (rdma_create_qp(id, fabric->pd, &attributes) != 0)
-		return ina_fail(failure, INA_ERR_DEVICE, "%s: no queue pair: %s", fabric->device,
-		                strerror(errno));
+		return ina_fail(failure, INA_ERR_DEVICE, "%s: cannot create a queue pair: %s",
+		                fabric->device, strerror(errno));
 	if (rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &fabric->ack_timeout,
 	                    sizeof(fabric->ack_timeout)) != 0)
-		return ina_fail(failure, INA_ERR_DEVICE, "%s: ACK timeout: %s", fabric->device,
-		                strerror(errno));
+		return ina_fail(failure, INA_ERR_DEVICE, "%s: cannot set the ACK timeout: %s",
+		                fabric->device, strerror(errno));
 	return INA_OK;
 }
 
@@ -140,16 +139,17 @@ static enum ina_status begin(struct ina_fabric *fabric, const struct end *end,
 	uint8_t traffic_class = INA_WIRE_TRAFFIC_CLASS;
 
 	if (rdma_create_id(fabric->events, end->id, NULL, RDMA_PS_TCP) != 0)
-		return ina_fail(failure, INA_ERR_DEVICE, "no RDMA id: %s", strerror(errno));
+		return ina_fail(failure, INA_ERR_DEVICE, "cannot create an RDMA id: %s",
+		                strerror(errno));
 	if (end->purpose == INA_PURPOSE_AGGREGATE &&
 	    rdma_set_option(*end->id, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &traffic_class,
 	                    sizeof(traffic_class)) != 0)
-		return ina_fail(failure, INA_ERR_DEVICE, "the traffic class cannot be set: %s",
+		return ina_fail(failure, INA_ERR_DEVICE, "cannot set the traffic class: %s",
 		                strerror(errno));
 	if (rdma_resolve_addr(*end->id, (struct sockaddr *)&from, (struct sockaddr *)&to,
 	                      RESOLVE_TIMEOUT_MS) != 0)
 		return ina_fail(failure, INA_ERR_DEVICE,
-		                "the address of rank %d cannot be resolved: %s", end->rank,
+		                "cannot resolve the address of rank %d: %s", end->rank,
 		                strerror(errno));
 	return INA_OK;
 }
@@ -193,8 +193,8 @@ static enum ina_status request_connection(struct ina_fabric *fabric, const struc
 	failed = end->labelled ? ina_label_connect(*end->id, &parameters, end->labelled)
 	                       : rdma_connect(*end->id, &parameters);
 	if (failed)
-		return ina_fail(failure, INA_ERR_DEVICE, "rank %d cannot be connected to: %s",
-		                end->rank, strerror(errno));
+		return ina_fail(failure, INA_ERR_DEVICE, "cannot connect to rank %d: %s", end->rank,
+		                strerror(errno));
 	return INA_OK;
 }
 
@@ -242,8 +242,8 @@ static enum ina_status answer_request(struct ina_fabric *fabric, struct rdma_cm_
 	                 : rdma_accept(id, &parameters);
 	if (failed)
 		return ina_fail(failure, INA_ERR_DEVICE,
-		                "the connection of rank %d cannot be accepted: %s",
-		                ends[place].rank, strerror(errno));
+		                "cannot accept the connection of rank %d: %s", ends[place].rank,
+		                strerror(errno));
 	return INA_OK;
 }
 
@@ -254,8 +254,8 @@ static enum ina_status finish_labelled(struct ina_fabric *fabric, const struct e
 
 	if (error != 0)
 		return ina_fail(failure, INA_ERR_DEVICE,
-		                "%s: the connection to rank %d cannot be set up: %s",
-		                fabric->device, end->rank, strerror(error));
+		                "%s: cannot set up the connection to rank %d: %s", fabric->device,
+		                end->rank, strerror(error));
 	*end->ready = true;
 	return INA_OK;
 }
@@ -284,7 +284,7 @@ static enum ina_status go_on_connecting(struct ina_fabric *fabric, const struct 
 	case RDMA_CM_EVENT_UNREACHABLE:
 	case RDMA_CM_EVENT_REJECTED:
 	case RDMA_CM_EVENT_DISCONNECTED:
-		return ina_fail(failure, INA_ERR_DEVICE, "connecting %s rank %d: %s (%d)",
+		return ina_fail(failure, INA_ERR_DEVICE, "connection %s rank %d: %s (%d)",
 		                end->connects ? "to" : "from", end->rank, rdma_event_str(type),
 		                status);
 	default:
@@ -330,6 +330,7 @@ enum ina_status ina_manager_attend(struct ina_fabric *fabric, struct ina_failure
 			return status;
 	}
 	if (errno != EAGAIN && errno != EINTR)
-		return ina_fail(failure, INA_ERR_DEVICE, "RDMA events: %s", strerror(errno));
+		return ina_fail(failure, INA_ERR_DEVICE, "cannot read RDMA events: %s",
+		                strerror(errno));
 	return INA_OK;
 }

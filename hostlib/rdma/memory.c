@@ -17,11 +17,12 @@ const char *ina_memory_remedy(int error)
 	case ENOMEM:
 	case EAGAIN:
 	case EPERM:
-		return "the process may lock too little memory: see `ulimit -l`";
+		return "the limit on locked memory is too low: see `ulimit -l`";
 	case EFAULT:
-		return "the device does not take memory that is mapped so, as from a file";
+		return "the device cannot register memory that is mapped in this way, such as from "
+		       "a file";
 	default:
-		return "the device does not take it";
+		return "the device refuses it";
 	}
 }
 
@@ -33,7 +34,7 @@ enum ina_status ina_memory_open(struct ina_memory *memory, struct ibv_pd *pd, si
 	memory->slab_bytes = (slab_bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
 	memory->slab = aligned_alloc(PAGE_BYTES, memory->slab_bytes);
 	if (!memory->slab)
-		return ina_fail(failure, INA_ERR_MEMORY, "no %zu bytes for messages",
+		return ina_fail(failure, INA_ERR_MEMORY, "cannot allocate %zu bytes for messages",
 		                memory->slab_bytes);
 	memset(memory->slab, 0, memory->slab_bytes);
 	memory->slab_mr = ibv_reg_mr(pd, memory->slab, memory->slab_bytes, IBV_ACCESS_LOCAL_WRITE);
@@ -41,7 +42,7 @@ enum ina_status ina_memory_open(struct ina_memory *memory, struct ibv_pd *pd, si
 		int error = errno;
 
 		return ina_fail(failure, INA_ERR_MEMORY,
-		                "%zu bytes for messages cannot be registered: %s (%s)",
+		                "cannot register %zu bytes for messages: %s (%s)",
 		                memory->slab_bytes, strerror(error), ina_memory_remedy(error));
 	}
 	return INA_OK;
@@ -187,9 +188,8 @@ enum ina_status ina_memory_register(struct ina_memory *memory, void *start, size
 	if (error == EFAULT)
 		error = add(memory, start, bytes, false, &entry);
 	if (error != 0)
-		return ina_fail(failure, INA_ERR_MEMORY,
-		                "%zu bytes at %p cannot be registered: %s (%s)", bytes, start,
-		                strerror(error), ina_memory_remedy(error));
+		return ina_fail(failure, INA_ERR_MEMORY, "cannot register %zu bytes at %p: %s (%s)",
+		                bytes, start, strerror(error), ina_memory_remedy(error));
 	memory->registrations[entry].kept = true;
 	return INA_OK;
 }
@@ -210,8 +210,8 @@ enum ina_status ina_memory_forget(struct ina_memory *memory, const void *start, 
 		error = drop_unused(r);
 		if (error != 0)
 			status = ina_fail(failure, INA_ERR_DEVICE,
-			                  "%zu bytes at %p cannot be deregistered: %s", bytes,
-			                  start, strerror(error));
+			                  "cannot deregister %zu bytes at %p: %s", bytes, start,
+			                  strerror(error));
 	}
 	return status;
 }

@@ -34,6 +34,6 @@ bool ina_may_write(struct ina_probed *probed, const void *memory, size_t bytes);
  * address.
  */
 bool ina_may_read_afresh(const void *memory, size_t bytes);
-#define INA_NOT_MEMORY "of the %zu bytes at %p, some are not memory of this process"
+#define INA_NOT_MEMORY "some of the %zu bytes at %p are not memory of this process"
 
 #endif

@@ -51,8 +51,9 @@ enum ina_status ina_fallback_begin(const struct ina_recovery_context *context,
 
 	*done = count == 0;
 	if (plan->from > own || plan->until < own || count > connection->window)
-		return ina_fail(failure, INA_ERR_MISMATCH,
-		                "rank 0's plan to go on without the aggregator makes no sense");
+		return ina_fail(
+		        failure, INA_ERR_MISMATCH,
+		        "rank 0 sent an invalid plan for continuing without the aggregator");
 	if (*done)
 		return INA_OK;
 	memset(network->spare, 0, transfer.total_bytes);

@@ -101,7 +101,8 @@ static void name_late(const struct ina_control *control, struct ina_failure *fai
 
 	ina_ranks_list(names, sizeof(names), &late, control->ranks);
 	ina_fail(failure, INA_ERR_TIMEOUT,
-	         "the aggregator dropped out, and %s did not come to go on without it", names);
+	         "the aggregator dropped out, and %s did not agree in time to continue without it",
+	         names);
 }
 
 static enum ina_fault_outcome end(const struct ina_fault_agreement *s, struct ina_control *control,
@@ -172,11 +173,11 @@ static enum ina_fault_outcome follow(struct ina_fault_agreement *s, struct ina_c
 	if (now_ms < deadline_ms)
 		return INA_FAULT_PENDING;
 	if (s->fault.status != INA_OK)
-		ina_fail(failure, s->fault.status, "%s (rank 0 did not answer the report of it)",
+		ina_fail(failure, s->fault.status, "%s (rank 0 did not answer this report)",
 		         s->fault.text);
 	else
 		ina_fail(failure, INA_ERR_TIMEOUT,
-		         "rank 0 asked for a report on a fault, and gave no diagnosis");
+		         "rank 0 asked for reports on a fault, and sent no diagnosis");
 	return INA_FAULT_FATAL;
 }
 

@@ -121,9 +121,9 @@ static enum ina_recovery_result step_agreeing(struct ina_recovery *recovery,
 	case INA_FAULT_RECOVERABLE:
 		break;
 	}
-	ina_log(context->log, "all-reduce %llu goes on by ring: %s",
+	ina_log(context->log, "all-reduce %llu continues over the ring: %s",
 	        (unsigned long long)context->turn->current.number,
-	        recovery->plan.yields     ? "the job gives its place at the aggregator to another"
+	        recovery->plan.yields     ? "the job yields its aggregator context to another job"
 	        : fault->status == INA_OK ? "the aggregator dropped out at other ranks"
 	                                  : fault->text);
 	recovery->phase = INA_REPAIRING; /* a fault after this point is a new one */
@@ -146,7 +146,7 @@ static enum ina_recovery_result step_repairing(struct ina_recovery *recovery, bo
 		return fault_again(recovery, NULL);
 	if (ina_now_ms() < recovery->agreement.deadline_ms)
 		return INA_RECOVERY_UNDER_WAY;
-	ina_fail(failure, INA_ERR_TIMEOUT, "could not go on without the aggregator in %d ms",
+	ina_fail(failure, INA_ERR_TIMEOUT, "could not continue without the aggregator in %d ms",
 	         context->settings->options.timeout_ms);
 	return fault_again(recovery, failure);
 }

@@ -168,9 +168,9 @@ static struct ina_vote own_vote(const struct ina_rejoin *rejoin,
 {
 	*failed = none();
 	if (rejoin->stage == INA_REJOIN_CHECK && rejoin->vote == 0)
-		ina_fail(failed, INA_ERR_AGGREGATOR, "its JOIN was not joined");
+		ina_fail(failed, INA_ERR_AGGREGATOR, "the aggregator refused this rank");
 	return (struct ina_vote){.what = "",
-	                         .doing = "come to JOIN the aggregator again",
+	                         .doing = "begin to JOIN the aggregator again",
 	                         .value = rejoin->vote,
 	                         .call = context->turn->current,
 	                         .failed = failed};
@@ -239,7 +239,7 @@ static enum ina_rejoin_result end(struct ina_rejoin *rejoin,
 {
 	struct ina_stats *stats = context->stats;
 	const struct ina_tree *tree = &context->network->tree;
-	const char *how = rejoin->granted_ms == 0 ? "at last" : "again";
+	const char *how = rejoin->granted_ms == 0 ? "for the first time" : "again";
 	const char *why =
 	        rejoin->placed && !ina_tree_may_sum(tree) ? tree->why : "no JOIN was granted";
 
@@ -254,7 +254,7 @@ static enum ina_rejoin_result end(struct ina_rejoin *rejoin,
 		ina_network_describe(context->network, stats);
 		return INA_REJOIN_GRANTED;
 	}
-	ina_log(context->log, "by ring still: %s, before all-reduce %llu", why,
+	ina_log(context->log, "still over the ring: %s, before all-reduce %llu", why,
 	        (unsigned long long)context->turn->current.number);
 	ina_rejoin_refused(rejoin, context);
 	if (!rejoin->placed || !ina_rejoin_look_out(rejoin, context))
@@ -321,8 +321,8 @@ static enum ina_rejoin_result take_findings(struct ina_rejoin *rejoin,
 		begin_attempt(rejoin, context);
 		return INA_REJOIN_UNDER_WAY;
 	}
-	ina_log(context->log, "over the ring still: %s, before all-reduce %llu",
-	        tree->why[0] ? tree->why : "no switch has told of an aggregator",
+	ina_log(context->log, "still over the ring: %s, before all-reduce %llu",
+	        tree->why[0] ? tree->why : "no switch has reported an aggregator",
 	        (unsigned long long)context->turn->current.number);
 	if (!ina_rejoin_look_out(rejoin, context))
 		ina_network_drop_aggregated(context->network);
@@ -371,7 +371,7 @@ static enum ina_rejoin_result go_on_sharing(struct ina_rejoin *rejoin,
 		return INA_REJOIN_DISTURBED;
 	if (ina_now_ms() < context->turn->deadline_ms)
 		return INA_REJOIN_UNDER_WAY;
-	ina_fail(failure, INA_ERR_TIMEOUT, "where the other ranks are was not heard in %d ms",
+	ina_fail(failure, INA_ERR_TIMEOUT, "did not learn within %d ms where the other ranks are",
 	         context->settings->options.timeout_ms);
 	return INA_REJOIN_FAILED;
 }

@@ -76,7 +76,7 @@ def resources(primitives):
         elif kind == "DSP48E2":
             row["dsp"] += count
         elif not kind.startswith("MUXF"):
-            raise ValueError(f"a primitive that nobody has counted yet: {kind}")
+            raise ValueError(f"an unknown primitive, whose cost is missing here: {kind}")
     return row
 
 

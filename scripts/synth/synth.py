@@ -38,11 +38,11 @@ CONFIGURATIONS = {
                    "HALF_FORMATS": 0, "MAX_MIN": 0, "INT32": 0, "UPLINKS": 0}, False, NETREDUCE),
     "full": ("8 ports, 16 jobs, all formats, 512 packets of 4 KiB a port",
              {"PORT_COUNT": 8, "JOB_COUNT": 16, "SLOT_COUNT": 128, "MEMORY": 512, "GRAIN": 8, "MTU": 4096}, True, None),
-    "leaf": ("full with a port more, that leads up",
+    "leaf": ("full with one more port, an uplink",
              {"PORT_COUNT": 9, "JOB_COUNT": 16, "SLOT_COUNT": 128, "MEMORY": 512, "GRAIN": 8, "MTU": 4096}, True, None),
     "most": ("full with 16 ports",
              {"PORT_COUNT": 16, "JOB_COUNT": 16, "SLOT_COUNT": 128, "MEMORY": 512, "GRAIN": 8, "MTU": 4096}, True, None),
-    "tiny": ("the smallest, to see that all is mapped",
+    "tiny": ("the smallest, to check that everything is mapped",
              {"PORT_COUNT": 2, "JOB_COUNT": 2, "SLOT_COUNT": 8, "MEMORY": 16, "GRAIN": 4}, False, None),
 }
 
@@ -129,8 +129,8 @@ def judge_memories(out):
     """Reads the files that the run wrote. Returns the memories, and a line for each one that is wrong."""
     left = memories_left(out.with_suffix(".memories").read_text(encoding="utf-8"))
     for memory, bits, parallel in left:
-        print(f"registers: {memory}, {bits} bits" + (", all read at once" if parallel else ""))
-    return left, [f"memory {memory} of {bits} bits fell apart into flip-flops"
+        print(f"registers: {memory}, {bits} bits" + (", all read in parallel" if parallel else ""))
+    return left, [f"memory {memory} of {bits} bits was mapped to flip-flops"
                   for memory, bits, parallel in left if bits > MEMORY_BITS_MAX and not parallel]
 
 
@@ -201,7 +201,7 @@ def synthesise(name, folder, options):
         if late:
             wrong.append("too deep for 250 MHz: " + ", ".join(late))
     print(f"{name}: {time.monotonic() - started_s:.0f} s; "
-          + ("; ".join(wrong) if wrong else "all is well"))
+          + ("; ".join(wrong) if wrong else "no error"))
     out.with_suffix(".json").write_text(json.dumps({
         "configuration": name, "title": title, "parameters": parameters,
         "modules": {key: {"instances": count, **row, "block_ram_equivalents": netlist.block_rams(row)}
@@ -225,13 +225,13 @@ def main():
     parser.add_argument("--timeout", type=int, default=3600, metavar="S",
                         help="seconds for each run of yosys (default: 3600)")
     parser.add_argument("--check", action="store_true",
-                        help="only that there is no latch and no loop, and that all memories are mapped")
+                        help="check only for latches and loops, and that all memories are mapped")
     parser.add_argument("--reuse", action="store_true",
-                        help="print the netlists that are in the folder, without yosys")
+                        help="print the existing netlists of the folder, without yosys")
     options = parser.parse_args()
     for name in options.configuration:
         if name not in CONFIGURATIONS:
-            fail(f"no configuration {name}; there are {', '.join(CONFIGURATIONS)}")
+            fail(f"no configuration {name}; the configurations are {', '.join(CONFIGURATIONS)}")
     options.out.mkdir(parents=True, exist_ok=True)
     folder = options.out.resolve()
     wrong = []

@@ -125,7 +125,7 @@ class _Module:
         elif kind == "DSP48E2":
             self._dsp(pins, parameters)
         else:
-            raise ValueError(f"a primitive whose timing nobody has described yet: {kind}")
+            raise ValueError(f"an unknown primitive, whose timing is missing here: {kind}")
 
     def _carry(self, pins):
         bit = lambda pin, i: pins.get(pin, [])[i:i + 1]  # unused pins may be missing

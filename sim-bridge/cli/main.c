@@ -165,8 +165,8 @@ static bool write_files(struct program *program)
 	if (program->stats && !stats_write(program->stats, &program->options, &program->fabric,
 	                                   ports, is_virtual(program) ? &program->time : NULL)) {
 		snprintf(program->error, sizeof(program->error),
-		         "stats file '%s': not written in full: %s", program->options.stats_path,
-		         strerror(errno));
+		         "stats file '%s': could not write all of it: %s",
+		         program->options.stats_path, strerror(errno));
 		good = complain(program->error);
 	}
 	if (capture && !capture_close(capture, program->error, sizeof(program->error)))

@@ -21,21 +21,21 @@ enum { KEY_PORT = 0x100, KEY_VIRTUAL_TIME, KEY_START_DELAY, KEY_PROGRESS, KEY_CH
 
 static const struct argp_option argp_options[] = {
         {"port", KEY_PORT, "fd=N", 0,
-         "A port: an open Unix socket (SEQPACKET or DGRAM), one frame a datagram. Once for each "
-         "host; the order gives the ports their numbers",
+         "A port: an open Unix socket (SEQPACKET or DGRAM), one frame per datagram. Give it once "
+         "for each host; ports are numbered in this order",
          1},
         {"virtual-time", KEY_VIRTUAL_TIME, "fd=N", 0,
-         "Hosts have their clock from here: N is a listening socket for it, and each --port one "
-         "for a vhost-user network device",
+         "The bridge provides the hosts' clock: N is a listening socket for the clock, and each "
+         "--port one for a vhost-user network device",
          6},
         {"check", KEY_CHECK, "HOSTS", 0,
-         "Checks whether a switch with this number of hosts can run with the other options, and "
-         "ends: exit code 0, or 2 and one line. Without --port",
+         "Only checks whether a switch with this number of hosts can run with the other options: "
+         "exit code 0, or 2 and one line. Takes no --port",
          1},
-        {"start-delay", KEY_START_DELAY, "HOST:TIME", 0, "A host starts so much later", 7},
+        {"start-delay", KEY_START_DELAY, "HOST:TIME", 0, "Starts a host this much later", 7},
         {"progress", KEY_PROGRESS, "FILE", OPTION_ARG_OPTIONAL,
-         "Prints every two seconds how far time has got, and the share of the work done, which is "
-         "read from FILE",
+         "Prints the virtual time every two seconds, and the share of the work done, which is read "
+         "from FILE",
          7},
         {0},
 };
@@ -45,8 +45,8 @@ static int parse_fd(struct argp_state *state, const char *option, const char *te
 	uint64_t fd = 0;
 
 	if (strncmp(text, "fd=", 3) || !ina_parse_whole(text + 3, 0, INT32_MAX, &fd))
-		argp_error(state, "%s %s: must be fd=N, N the number of an open socket", option,
-		           text);
+		argp_error(state, "%s %s: must be fd=N, where N is the number of an open socket",
+		           option, text);
 	return (int)fd;
 }
 
@@ -83,7 +83,7 @@ static void check_ports(struct argp_state *state, struct options *options)
 		if (!port_is_usable(options->port_fds[i], is_virtual, reason, sizeof(reason)))
 			argp_error(state, "--port fd=%d: %s", options->port_fds[i], reason);
 	if (options->port_count < 2)
-		argp_error(state, "a switch needs two ports or more: --port fd=N twice");
+		argp_error(state, "a switch needs at least two ports: give --port fd=N twice");
 	if (is_virtual && !port_is_usable(options->time.clock_fd, true, reason, sizeof(reason)))
 		argp_error(state, "--virtual-time: %s", reason);
 	options->fabric.is_virtual = is_virtual;
@@ -95,7 +95,7 @@ static void check_host(struct argp_state *state, const struct options *options, 
 {
 	if (host >= options->port_count)
 		argp_failure(state, BRIDGE_OPTIONS_EXIT_USAGE, 0,
-		             "%s names host %u, and the last of %u hosts is %u", option, host,
+		             "%s names host %u, but the last of %u hosts is %u", option, host,
 		             options->port_count, options->port_count - 1);
 }
 
@@ -124,7 +124,7 @@ static void check_cuts(struct argp_state *state, const struct options *options)
 		argp_failure(state, BRIDGE_OPTIONS_EXIT_USAGE, 0,
 		             cable->cut_ns == CALENDAR_NEVER
 		                     ? "--mend-at: cable '%s' is never cut: give --cut-at too"
-		                     : "cable '%s' is to be mended before it is cut",
+		                     : "cable '%s' would be mended before it is cut",
 		             topology->cables[i].name);
 	}
 }
@@ -143,10 +143,9 @@ static void check_files(struct argp_state *state, struct options *options)
 {
 	if (!options->pcap_path && options->pcap_cable_count)
 		argp_failure(state, BRIDGE_OPTIONS_EXIT_USAGE, 0,
-		             "--pcap-cable %s: there is no --pcap", options->pcap_cables[0]);
+		             "--pcap-cable %s: requires --pcap", options->pcap_cables[0]);
 	if (!options->pcap_path && options->pcap_limit_bytes)
-		argp_failure(state, BRIDGE_OPTIONS_EXIT_USAGE, 0,
-		             "--pcap-limit: there is no --pcap");
+		argp_failure(state, BRIDGE_OPTIONS_EXIT_USAGE, 0, "--pcap-limit: requires --pcap");
 	if (!options->pcap_limit_bytes)
 		options->pcap_limit_bytes = PCAP_LIMIT_BYTES;
 	if (options->pcap_path && options->stats_path &&
@@ -327,7 +326,7 @@ static struct topology *make_topology(struct argp_state *state, struct options *
 		end(state, "--topology", error);
 	if (topology->host_count != options->port_count)
 		argp_failure(state, BRIDGE_OPTIONS_EXIT_USAGE, 0,
-		             "--topology %s: it has %u hosts, and there are %u ports",
+		             "--topology %s: it has %u hosts, but %u ports are given",
 		             options->topology, topology->host_count, options->port_count);
 	for (unsigned i = 0; i < options->setting_count; i++)
 		if (!topology_set(topology, options->settings[i], error))
@@ -357,8 +356,7 @@ static void build_fabric(struct argp_state *state, struct options *options)
 
 		if (cable == TOPOLOGY_NONE)
 			argp_failure(state, BRIDGE_OPTIONS_EXIT_USAGE, 0,
-			             "--pcap-cable %s: there is no such cable",
-			             options->pcap_cables[i]);
+			             "--pcap-cable %s: no such cable", options->pcap_cables[i]);
 		options->fabric.is_captured[cable] = true;
 	}
 }
@@ -395,7 +393,7 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		if (options->checked_hosts && options->port_count)
-			argp_error(state, "--check takes no --port");
+			argp_error(state, "--check does not take --port");
 		if (options->checked_hosts)
 			options->port_count = options->checked_hosts;
 		else
@@ -417,7 +415,7 @@ void options_parse(struct options *options, int argc, char **argv)
 	        .options = argp_options,
 	        .parser = parse_option,
 	        .children = children,
-	        .doc = "Ethernet switches between sockets, each with an aggregator beside it.\v"
+	        .doc = "Ethernet switches between sockets, each with an aggregator.\v"
 	               "Runs until SIGTERM or SIGINT, or until all hosts have closed their "
 	               "sockets.",
 	};

@@ -117,8 +117,8 @@ struct engine *model_aggregator_open(const struct engine_config *wanted, engine_
 	if (!model->aggregator && errno == EINVAL) {
 		snprintf(error, error_bytes,
 		         "--packet-memory %u, --window %u and --jobs %u: the window must be a "
-		         "power of two, no more than the memory, and the memory a multiple of %u, "
-		         "and that much for each job",
+		         "power of two, no more than the memory, and the memory must be a multiple "
+		         "of %u and hold at least that much for each job",
 		         config.memory_packets, config.window_packets, config.jobs,
 		         config.grain_packets);
 		free(model);

@@ -60,7 +60,7 @@ void look_whether_stuck(engine *base)
 		return;
 	std::snprintf(base->error, sizeof(base->error),
 	              "the RTL is stuck: busy for %llu clocks, and no beat went in or out; this is "
-	              "a fault of the RTL, --aggregator model does without it",
+	              "a bug in the RTL: use --aggregator model",
 	              static_cast<unsigned long long>(STUCK_CLOCKS));
 }
 
@@ -182,7 +182,7 @@ extern "C" engine *rtl_aggregator_open(const engine_config *config, engine_emit 
 		    differs(config->window_packets, SLOT_COUNT)) {
 			std::snprintf(error, error_bytes,
 			              "the RTL is built with --jobs %u, --packet-memory %u and "
-			              "--window %u: for others use --aggregator model",
+			              "--window %u: for other values use --aggregator model",
 			              JOB_COUNT, MEMORY, SLOT_COUNT);
 			return nullptr;
 		}

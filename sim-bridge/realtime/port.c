@@ -22,7 +22,7 @@ bool port_is_usable(int fd, bool is_virtual, char *error, size_t error_bytes)
 	if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &length) != 0 ||
 	    getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &length) != 0 ||
 	    getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &length) != 0) {
-		snprintf(error, error_bytes, "descriptor %d is no open socket: %s", fd,
+		snprintf(error, error_bytes, "descriptor %d is not an open socket: %s", fd,
 		         strerror(errno));
 		return false;
 	}
@@ -30,14 +30,14 @@ bool port_is_usable(int fd, bool is_virtual, char *error, size_t error_bytes)
 		if (domain == AF_UNIX && type == SOCK_STREAM && listens)
 			return true;
 		snprintf(error, error_bytes,
-		         "descriptor %d is no listening Unix socket of type SOCK_STREAM, as "
-		         "--virtual-time takes them",
+		         "descriptor %d is not a listening Unix socket of type SOCK_STREAM, which "
+		         "--virtual-time needs",
 		         fd);
 		return false;
 	}
 	if (domain != AF_UNIX || (type != SOCK_SEQPACKET && type != SOCK_DGRAM)) {
 		snprintf(error, error_bytes,
-		         "descriptor %d is no Unix socket of type SOCK_SEQPACKET or SOCK_DGRAM",
+		         "descriptor %d is not a Unix socket of type SOCK_SEQPACKET or SOCK_DGRAM",
 		         fd);
 		return false;
 	}

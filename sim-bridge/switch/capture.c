@@ -82,12 +82,12 @@ bool capture_close(struct capture *capture, char *error, size_t error_bytes)
 	bool written = !capture->error;
 
 	if (!written)
-		snprintf(error, error_bytes, "capture file '%s': not written in full: %s",
+		snprintf(error, error_bytes, "capture file '%s': could not write all of it: %s",
 		         capture->path, strerror(capture->error));
 	if (capture->full)
 		fprintf(stderr,
 		        "ina-bridge: capture file '%s' was full after %llu frames: the rest is not "
-		        "captured; --pcap-limit sets how large it may be\n",
+		        "captured; --pcap-limit sets its size\n",
 		        capture->path, (unsigned long long)capture->frames);
 	pcap_dump_close(capture->dumper);
 	pcap_close(capture->pcap);

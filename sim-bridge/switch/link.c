@@ -93,7 +93,7 @@ static struct frame *take_held(struct link *link, unsigned index)
 	return frame;
 }
 
-/* A frame has passed: delivers the held frames that no longer wait for others. */
+/* A frame has passed: delivers the frames held back that need not wait for others any more. */
 static void release_passed(struct link *link, uint64_t time_ns)
 {
 	unsigned index = 0;

@@ -48,7 +48,7 @@ typedef void link_deliver(void *context, unsigned cable, uint64_t time_ns, struc
 
 enum {
 	LINK_HELD_MAX = 8,            /* frames held back at the same time */
-	LINK_HOLD_LIMIT_NS = 1000000, /* 1 ms: a held frame waits no longer for others to pass */
+	LINK_HOLD_LIMIT_NS = 1000000, /* 1 ms: a frame held back waits no longer for others */
 };
 
 struct link_held {

@@ -30,15 +30,14 @@ bool virtual_plan(struct virtual_time *time, uint64_t time_ns, event_run *run, s
 
 	if (calendar_add(&time->fabric->calendar, &event))
 		return true;
-	virtual_fail(time, "the calendar is full: too many frames are under way");
+	virtual_fail(time, "the calendar is full: too many frames are in flight");
 	return false;
 }
 
 void virtual_call(struct virtual_time *time, struct guest *guest, unsigned queue)
 {
 	if (!guest_call(guest, queue, time->now_ns, VIRTUAL_EPOCH_NS))
-		virtual_fail(time, "host %u does not answer when its network device calls it",
-		             guest->port);
+		virtual_fail(time, "host %u does not answer its network device", guest->port);
 	else if (guest->device.error)
 		virtual_fail(time, "host %u: %s", guest->port, guest->device.error);
 }

@@ -124,7 +124,7 @@ static bool wait_until_readable(struct vhost_device *device, int fd, int64_t dea
 		count = poll(&readable, 1, ina_left_ms(deadline_ms, device->patience_ms));
 	while (count < 0 && errno == EINTR);
 	if (count == 0)
-		device->error = "its network driver began a message and did not end it";
+		device->error = "its network driver sent an incomplete message";
 	return count > 0;
 }
 
@@ -371,7 +371,8 @@ bool vhost_serve(struct vhost_device *device)
 
 		message.number = !good;
 		if (!good)
-			device->error = "its network driver asked for what the device does not do";
+			device->error = "its network driver requested a feature that the device "
+			                "does not have";
 		gone = needs_reply && !reply(device, &message, sizeof(message.number));
 	}
 	close_descriptors(&message);
@@ -386,7 +387,7 @@ static bool is_up(const struct vhost_device *device)
 	       device->queues[VHOST_QUEUE_TX].is_enabled;
 }
 
-static const char ring_error[] = "its network driver's ring makes no sense";
+static const char ring_error[] = "its network driver's ring is invalid";
 
 struct frame *vhost_take(struct vhost_device *device, struct frame_pool *pool, bool *dropped)
 {

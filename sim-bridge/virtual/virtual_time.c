@@ -218,7 +218,8 @@ static void go_on(struct virtual_time *time)
 	if (guest)
 		virtual_run_hosts(time, guest);
 	else if (!hear_of_ends(time, DEADLOCK_PATIENCE_S * 1000))
-		virtual_fail(time, "deadlock: every host waits for a frame, and none is under way");
+		virtual_fail(time,
+		             "deadlock: every host waits for a frame, but no frame is in flight");
 }
 
 void virtual_time_run(struct virtual_time *time)

@@ -57,7 +57,7 @@ def refused(run, words):
 
 @pytest.mark.parametrize("script", ["demo.py", "demo-multigpu.sh"])
 @pytest.mark.parametrize("arguments, words", [
-    (["/nowhere"], "/nowhere has no ina-lab"), (["build", "4K", "more"], "two arguments at most")])
+    (["/nowhere"], "/nowhere has no ina-lab"), (["build", "4K", "more"], "at most two arguments")])
 def test_arguments(project, script, arguments, words):
     stand_in(project)
     refused(call(project, script, *arguments), words)

@@ -50,7 +50,7 @@ def test_no_aggregator():
     assert code == 1
     for lines in ranks:
         assert findings(lines) == {**dict.fromkeys(ALL, "ok"), "aggregator": "FAIL"}
-        assert "INA_ERR_AGGREGATOR" in lines["aggregator"][1] and "remedy: switch aggregation on" in lines["aggregator"][1]
+        assert "INA_ERR_AGGREGATOR" in lines["aggregator"][1] and "remedy: turn aggregation on" in lines["aggregator"][1]
 
 
 def test_no_aggregator_wanted():
@@ -84,7 +84,7 @@ def test_no_address():
 def test_another_address():
     code, ranks = doctor(2, "model", before=on_rank_1("export INA_BIND=192.0.2.99"))
     assert code == 1
-    assert ranks[1]["GID"][0] == "FAIL" and "192.0.2.99 -- remedy: give INA_BIND" in ranks[1]["GID"][1]
+    assert ranks[1]["GID"][0] == "FAIL" and "192.0.2.99 -- remedy: set INA_BIND" in ranks[1]["GID"][1]
 
 
 def test_mtus_that_differ():
@@ -133,7 +133,7 @@ def test_a_neighbour_that_is_not_reached():
     for lines in ranks:
         assert findings(lines) == {**dict.fromkeys(LOCAL, "ok"), "neighbours": "FAIL", "aggregator": "skip"}
         assert "rank 1 could not be reached at TCP port" in lines["neighbours"][1], lines
-        assert "through firewalls" in lines["neighbours"][1]
+        assert "let firewalls pass" in lines["neighbours"][1]
 
 
 def test_no_room_at_the_aggregator():

@@ -36,7 +36,7 @@ def run(*arguments, **environment):
         (["--late", "1:x"], "RANK:SECONDS"),
         (["--compare", "--algorithm", "ring"], "--compare"),
         (["--collective", "scan"], "all_reduce, reduce_scatter, all_gather, broadcast, reduce or barrier"),
-        (["--collective", "reduce", "--schedules"], "all_reduce alone"),
+        (["--collective", "reduce", "--schedules"], "all_reduce only"),
         (["-r", "-1"], "-r -1"),
         (["what"], "what"),
     ],
@@ -64,7 +64,7 @@ def test_no_aggregator_summed(arguments):
     """With --algorithm ina the exit code says whether an aggregator summed, also if there is one rank, which needs no sums."""
     result = run("-e", "4", "--algorithm", "ina", *arguments, INA_RANKS="1", INA_RANK="0")
     assert result.returncode == 1
-    assert result.stderr == "ina-perf: --algorithm ina: the aggregator did not sum 1 of 1 rows, first that of 4 bytes of float\n"
+    assert result.stderr == "ina-perf: --algorithm ina: the aggregator did not sum 1 of 1 rows; the first has 4 bytes of float\n"
 
 
 def test_unknown_option():

@@ -175,7 +175,7 @@ def short(options):
         print(f"jobs by {algorithm:4}, control {'on' if controlled else 'off':3}: short flows take {median:.1f} us (median), {p99:.1f} us (p99); jobs "
               f"{gbps(times['a']):.2f} and {gbps(times['b']):.2f} Gb/s", flush=True)
     off, on, ring = (row["p99_us"] for row in results)
-    print(f"p99 {off / on:.2f} times as short with control, {ring / on:.2f} times as beside rings (PANAMA: up to 4.5)", flush=True)
+    print(f"p99 {off / on:.2f} times as short with control, {ring / on:.2f} times as short as next to rings (PANAMA: up to 4.5)", flush=True)
     return results
 
 
@@ -190,7 +190,7 @@ def plain(options):
         assert slowed and len(slowed) < PLAIN_ROUNDS / 2 and max(times["a"][0], times["a"][-1]) < 1.1 * usual, times
         results.append({"controlled": controlled, "usual_gbps": gbps([usual]), "beside_gbps": gbps(slowed), "plain_gbps": times["plain"] / 1000,
                         **queues(counters), "good": None})
-        print(f"control {'on' if controlled else 'off':3}: job {gbps([usual]):.2f} Gb/s, {gbps(slowed):.2f} beside the plain connection, which has "
+        print(f"control {'on' if controlled else 'off':3}: job {gbps([usual]):.2f} Gb/s, {gbps(slowed):.2f} next to the plain connection, which has "
               f"{times['plain'] / 1000:.2f} Gb/s, both ways in turn", flush=True)
     return results
 

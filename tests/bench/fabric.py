@@ -70,7 +70,7 @@ def speed(options):
                         "ring_us": row["ring"]["time_us"], "speed_up": row["speed_up"], "theory": theory,
                         "allreduce_gbps": ours, "pingpong_gbps": plain,
                         "good": row["speed_up"] >= WANTED_OF_THEORY * theory and ours >= WANTED_OF_PLAIN * plain})
-        print(f"{fabric:15} {options.largest}: in the network {row['result']['time_us']:9.1f} us, by ring {row['ring']['time_us']:9.1f} us, "
+        print(f"{fabric:15} {options.largest}: in the network {row['result']['time_us']:9.1f} us, over the ring {row['ring']['time_us']:9.1f} us, "
               f"{row['speed_up']:.3f} times as fast, {row['speed_up'] / theory:.3f} of 2(n-1)/n (wanted {WANTED_OF_THEORY}); {ours:.3f} Gb/s, "
               f"{ours / plain:.3f} of ibv_rc_pingpong's {plain:.3f} (wanted {WANTED_OF_PLAIN})", flush=True)
     return results
@@ -131,7 +131,7 @@ def narrow(options):
         results.append({"fabric": fabric, "case": what, "slowest_gbps": slowest, "allreduce_gbps": ours, "pingpong_gbps": plain,
                         "ring_gbps": gbps(row, "ring"), "good": ours >= WANTED_OF_SLOWEST * plain})
         print(f"{fabric:15} {what}: {ours:.3f} Gb/s, {ours / plain:.3f} of what {slowest:g} Gb/s carry, {plain:.3f} (wanted {WANTED_OF_SLOWEST}); "
-              f"by ring {gbps(row, 'ring'):.3f}", flush=True)
+              f"over the ring {gbps(row, 'ring'):.3f}", flush=True)
     return results
 
 
@@ -142,7 +142,7 @@ def loss(options):
         row = one_size(options, fabric, ["--loss-up", str(probability), "--loss-down", str(probability)], "16M", times=2)
         ours, ring = gbps(row, "result"), gbps(row, "ring")
         results.append({"fabric": fabric, "loss": probability, "ina_gbps": ours, "ring_gbps": ring, "good": ours >= ring})
-        print(f"{fabric:15} loss {probability:g} a hop: in the network {ours:.3f} Gb/s, by ring {ring:.3f} Gb/s", flush=True)
+        print(f"{fabric:15} loss {probability:g} a hop: in the network {ours:.3f} Gb/s, over the ring {ring:.3f} Gb/s", flush=True)
     return results
 
 

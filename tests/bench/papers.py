@@ -32,6 +32,7 @@ import draw  # noqa: E402
 
 KEPT = ROOT / "docs" / "pictures" / "papers.json"
 PAGE = ROOT / "docs" / "papers.md"
+CELL_WORDS = 30  # longer cells make a table hard to read
 PAPERS = {
     "netreduce": "NetReduce: Liu and others, In-Network Aggregation with Transport Transparency for Distributed Training, ASPLOS 2023",
     "switchml": "SwitchML: Sapio and others, Scaling Distributed Machine Learning with In-Network Aggregation, NSDI 2021",
@@ -106,7 +107,7 @@ def switchml_loss(options):
     options.rates = [100]
     rows = virtual.loss(options)
     best = rows[0]
-    return None, "takes, of its time without loss, " + "; ".join(f"at {row['loss']:.2%} {best['ina_gbps'] / row['ina_gbps']:.3g} times, by ring {best['ring_gbps'] / row['ring_gbps']:.3g}"
+    return None, "takes, of its time without loss, " + "; ".join(f"at {row['loss']:.2%} {best['ina_gbps'] / row['ina_gbps']:.3g} times, over the ring {best['ring_gbps'] / row['ring_gbps']:.3g}"
                            for row in rows if row["loss"] in (1e-4, 1e-3, 1e-2))
 
 
@@ -114,7 +115,7 @@ def panama_short(options):
     by = {(row["algorithm"], row["controlled"]): row for row in congestion.short(options)}
     ring, ours = by["ring", False], by["ina", True]
     gain = ring["p99_us"] / ours["p99_us"]
-    return gain, (f"p99 {ours['p99_us']:.0f} µs beside jobs in the network, {ring['p99_us']:.0f} beside the same jobs by ring: {gain:.2f} times; "
+    return gain, (f"p99 {ours['p99_us']:.0f} µs next to jobs in the network, {ring['p99_us']:.0f} next to the same jobs over the ring: {gain:.2f} times; "
                   f"without congestion control {by['ina', False]['p99_us']:.0f} µs")
 
 
@@ -140,13 +141,13 @@ def atp_memory(options):
     pairs, ring = zip(rows[::2], rows[1::2]), rows[-1]
     said = [f"memory for {windows}: {asked['step_ms']:.2f} ms a step as asked for, {slices['step_ms']:.2f} in slices"
             for windows, (asked, slices) in enumerate(pairs, 1)]
-    return None, "; ".join([*said, f"{ring['step_ms']:.2f} by ring"])
+    return None, "; ".join([*said, f"{ring['step_ms']:.2f} over the ring"])
 
 
 def atp_turns(options):
     options.jobs = [4, 8]
     rows = jobs.turns(options)
-    return None, "; ".join(f"{turns['jobs']} jobs: {turns['allreduce_ms']:.2f} ms of all-reduce a step, by ring {ring['allreduce_ms']:.2f}; {turns['aggregated']:.0%} "
+    return None, "; ".join(f"{turns['jobs']} jobs: {turns['allreduce_ms']:.2f} ms of all-reduce a step, over the ring {ring['allreduce_ms']:.2f}; {turns['aggregated']:.0%} "
                            f"aggregated, of the job with the least {turns['least']:.0%}, Jain's index {turns['jain']:.3f}"
                            for turns, ring in zip(rows[::2], rows[1::2]))
 
@@ -174,7 +175,7 @@ LINES = [
          "16 MiB, 8 ranks, 100 Gb/s between machines, 252 Gb/s inside", netreduce_parallel, "a rank is a process, and the link inside a machine is a model's"),
     Line("netreduce.cpu", "one core is enough for transmission", "CPU time of a host's kernel and program, 16 MiB on four hosts, by the wall clock", netreduce_cpu,
          "not comparable: soft-RoCE makes every packet on the CPU, a card none"),
-    Line("switchml.speed", "up to 5.5 times faster training; 8 and 16 hosts, 10 and 100 Gb/s, a Tofino switch, beside NCCL and Gloo over TCP and RDMA",
+    Line("switchml.speed", "up to 5.5 times faster training; 8 and 16 hosts, 10 and 100 Gb/s, a Tofino switch, compared with NCCL and Gloo over TCP and RDMA",
          "float32 as integers with a block exponent, 16 MiB, 8 hosts at 100 Gb/s, the RTL", switchml_speed,
          "their largest gain is against TCP on hosts whose CPU is the limit; a ring over RDMA leaves 2(n−1)/n = 1.75"),
     Line("switchml.sums", "integers with scaling reach the same accuracy as floats", "the same, every sum compared with the exact one", switchml_sums,
@@ -182,9 +183,9 @@ LINES = [
     Line("switchml.loss", "shadow copies of slots: lost packets are answered by the switch; 0.01% to 1% loss",
          "16 MiB on four hosts at 100 Gb/s, frames lost on each side of the switch", switchml_loss,
          "the history of sums is our shadow copy; beyond 0.1% `rdma_rxe`'s timer of 67 ms counts, where SwitchML's is 1 ms"),
-    Line("atp.share", "jobs share the switch fairly; training up to 38 to 66% faster in a cluster of many jobs", "two jobs of 8 ranks at once on the same hosts, 16 MiB",
+    Line("atp.share", "jobs share the switch fairly; training up to 38 to 66% faster in a cluster of many jobs", "two concurrent jobs of 8 ranks on the same hosts, 16 MiB",
          atp_share, "the fair share alone"),
-    Line("atp.memory", "granting memory as jobs ask for it equals static slices where it suffices, and is better where it does not; three jobs of VGG-16",
+    Line("atp.memory", "granting memory as jobs ask for it equals static slices if the memory suffices, and is better if it does not; three jobs of VGG-16",
          "three jobs on four hosts, VGG-16's tensors and its computing shrunk to a 128th, memory for one, two or three windows of 32 packets, the C model", atp_memory,
          "theirs gives memory to whichever packet comes; ours grants a window for as long as a job stays"),
     Line("atp.turns", "many jobs use the switch by turns, best effort; the same testbed",
@@ -216,7 +217,7 @@ def picture(kept):
             parts += [f'<rect x="{left}" y="{at}" width="{value * step:.0f}" height="13" class="{css}-dot"/>',
                       draw.text(left + value * step + 6, at + 11, f"{value:.2f}", f"{css}-text small", "start")]
     parts += [draw.text(left, height - 8, "published", "ring-text", "start"), draw.text(left + 90, height - 8, "here", "ina-text", "start")]
-    draw.write("papers.svg", width, height, "Published ratios beside those that were measured here", parts)
+    draw.write("papers.svg", width, height, "Published ratios compared with those measured here", parts)
 
 
 def page(kept):
@@ -225,23 +226,28 @@ def page(kept):
              "    tests/bench/papers.py --lines netreduce.speed,grid    # some lines, or all of a paper\n",
              "Times are virtual unless a line says otherwise: [results.md](results.md) says what that means.",
              "None of these papers' testbeds is here, so each line ends with how far the two figures can be compared.\n",
-             "![Published ratios beside those that were measured here](pictures/papers.svg)\n"]
+             "![Published ratios compared with those measured here](pictures/papers.svg)\n"]
     for paper, title in PAPERS.items():
         lines = [line for line in LINES if line.name.split(".")[0] == paper]
         parts += [f"## {title.split(':')[0]}\n", title.split(": ", 1)[1] + ".\n",
                   "| line | the paper's claim | what runs here | measured | comparable? |", "|---|---|---|---|---|"]
+        below = []
         for line in lines:
-            parts.append(f"| {line.name} | {line.claim} | {line.ours} | {kept.get(line.name, {}).get('text', 'not measured')} | {line.word} |")
-        parts.append("")
+            measured = kept.get(line.name, {}).get("text", "not measured")
+            if len(measured.split()) > CELL_WORDS:
+                below.append(f"- **{line.name}**: {measured}.")
+                measured = "see below"
+            parts.append(f"| {line.name} | {line.claim} | {line.ours} | {measured} | {line.word} |")
+        parts += ["", *below, ""] if below else [""]
     PAGE.write_text("\n".join(parts))
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--build", default="build", help="the folder with ina-lab, ina-perf and the benches' programs (build)")
-    parser.add_argument("--lines", default="", help="lines or papers, or none (all)")
+    parser.add_argument("--lines", default="", help="names of lines or papers to measure (all)")
     parser.add_argument("--aggregator", default="rtl", help="rtl or model (rtl)")
-    parser.add_argument("--progress", action="store_true", help="say how far each run has got")
+    parser.add_argument("--progress", action="store_true", help="print the progress of each run")
     options = parser.parse_args()
     wanted = [word for word in options.lines.split(",") if word]
     names = {line.name for line in LINES} | set(PAPERS) | {"none"}

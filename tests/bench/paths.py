@@ -112,7 +112,7 @@ def main():
     parser.add_argument("--spines", type=virtual.listed(int), default="2,3,4", help="numbers of spines of --parts trees (2,3,4)")
     parser.add_argument("--uneven", type=lambda text: [tuple(map(int, pair.split(":"))) for pair in text.split(",")], default="60:30,100:25,50:50,80:8",
                         help="rates of two spines of --parts uneven (60:30,100:25,50:50,80:8)")
-    parser.add_argument("--seeds", type=virtual.listed(int), default="1,2,3", help="of --parts jobs (1,2,3)")
+    parser.add_argument("--seeds", type=virtual.listed(int), default="1,2,3", help="seeds of --parts jobs (1,2,3)")
     parts = {part.__name__: part for part in (trees, uneven, jobs)}
     virtual.measure(parser, parts, parts)
 

@@ -109,9 +109,9 @@ def measured(options):
              ("32 hosts, tree:2x4x4", "tree:2x4x4", {"jobs": [{"name": "a", "hosts": 32}]}, "4M"),
              ("16 hosts, one uplink of 25 Gb/s", slow.name, {"jobs": [{"name": "a", "hosts": 16}]}, "4M"),
              ("two jobs on the same uplinks", "leaf-spine:2x4", {"jobs": halves}, "4M"),
-             ("a job with a host of 10 Gb/s beside another", slow_host.name, {"jobs": halves}, "4M"),
+             ("a job with a host of 10 Gb/s next to another job", slow_host.name, {"jobs": halves}, "4M"),
              ("the second job of clos:2x2x4 on its own tree", alone.name, {"jobs": [{"name": "b", "hosts": 4}]}, "4M"),
-             ("8 hosts, no context: by ring", "leaf-spine:2x4", {"contexts": 0, "jobs": [{"name": "a", "hosts": 8}]}, "16M"))
+             ("8 hosts, no context: over the ring", "leaf-spine:2x4", {"contexts": 0, "jobs": [{"name": "a", "hosts": 8}]}, "16M"))
     results = []
     for what, fabric, jobs, size in cases:
         made = plan(options, fabric, jobs, "--trees", "1")

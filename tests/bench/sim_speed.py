@@ -28,11 +28,11 @@ def parse():
     parser.add_argument("--build", default="build", help="the folder with ina-lab and ina-goodput (build)")
     parser.add_argument("--hosts", type=int, default=4, help="2 to 8 (4)")
     parser.add_argument("--mtu", type=int, default=4096, help="RoCE path MTU (4096)")
-    parser.add_argument("--mebibytes", type=int, default=16, help="a host and round (16)")
-    parser.add_argument("--rounds", type=int, default=4, help="in a set, after one that warms up (4)")
-    parser.add_argument("--sets", type=int, default=3, help="each way once a set (3)")
-    parser.add_argument("--json", help="write the result there as well")
-    parser.add_argument("--check", action="store_true", help="exit code 1 where less is reached than is asked for")
+    parser.add_argument("--mebibytes", type=int, default=16, help="MiB per host and round (16)")
+    parser.add_argument("--rounds", type=int, default=4, help="rounds in a set, after one warm-up round (4)")
+    parser.add_argument("--sets", type=int, default=3, help="number of sets, each with one run per way (3)")
+    parser.add_argument("--json", help="also write the result to this file")
+    parser.add_argument("--check", action="store_true", help="exit code 1 if a result is below its target")
     return parser.parse_args()
 
 
@@ -91,7 +91,7 @@ def main():
                        "cores": os.cpu_count(), "ways": table}, file, indent=1)
     short = [way for way, least in WANTED.items() if table[way]["to_plain"] < least]
     if options.check and short:
-        sys.exit(f"sim_speed: less than asked for: {', '.join(short)}")
+        sys.exit(f"sim_speed: below the target:  {', '.join(short)}")
 
 
 if __name__ == "__main__":

@@ -27,10 +27,10 @@ def parse():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--build", default="build", help="the folder with ina-lab and frameworks/torch (build)")
     parser.add_argument("--hosts", type=int, default=4)
-    parser.add_argument("--sets", type=int, default=5, help="each size by each backend once a set (5)")
+    parser.add_argument("--sets", type=int, default=5, help="number of sets, each with one run per size and backend (5)")
     parser.add_argument("--sizes", default="1K,16K,64K,256K,1M,4M,16M", help="bytes of a bucket")
-    parser.add_argument("--json", help="write the result there as well")
-    parser.add_argument("--check", action="store_true", help="exit code 1 where less is reached than is asked for")
+    parser.add_argument("--json", help="also write the result to this file")
+    parser.add_argument("--check", action="store_true", help="exit code 1 if a result is below its target")
     parser.add_argument("--on-host", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     options.bytes = [int(size.rstrip("KM")) << UNITS[size.lstrip("0123456789")] for size in options.sizes.split(",")]

@@ -124,9 +124,9 @@ def parse():
     parser.add_argument("--build", default="build", type=Path)
     parser.add_argument("--hosts", default="2,4,8")
     parser.add_argument("--rates", default="10,100", help="Gb/s of the links")
-    parser.add_argument("--batch", default=64, type=int, help="samples of a host in a step (64)")
-    parser.add_argument("--tflops", default=50.0, type=float, help="what a host computes in a second, in 10^12 operations (50)")
-    parser.add_argument("--json", type=Path, help="write the result there as well")
+    parser.add_argument("--batch", default=64, type=int, help="samples per host and step (64)")
+    parser.add_argument("--tflops", default=50.0, type=float, help="operations per second of a host, in units of 10^12 (50)")
+    parser.add_argument("--json", type=Path, help="also write the result to this file")
     options = parser.parse_args()
     options.hosts, options.rates = ([int(number) for number in text.split(",")] for text in (options.hosts, options.rates))
     return options

@@ -163,7 +163,7 @@ def jobs(options):
         assert row["result"]["wrong"] == 0 and row["result"]["algorithm"] == "ina", row
     times = [row["result"]["time_us"] for row in rows]
     share = [alone / time for time in times]
-    print(f"{rate:4} Gb/s: 16 MiB on {hosts} hosts in {alone:.1f} us; two jobs at once, {2 * hosts} ranks, in {times[0]:.1f} and "
+    print(f"{rate:4} Gb/s: 16 MiB on {hosts} hosts in {alone:.1f} us; two concurrent jobs, {2 * hosts} ranks, in {times[0]:.1f} and "
           f"{times[1]:.1f} us: {share[0]:.3f} and {share[1]:.3f} of the goodput", flush=True)
     return [{"rate_gbps": rate, "hosts": hosts, "jobs": 2, "alone_us": alone, "times_us": times, "shares": share, "good": None}]
 
@@ -203,7 +203,7 @@ def loss(options):
         ours, ring = (row["size_bytes"] * 8 / row[kind]["time_us"] / 1000 for kind in ("result", "ring"))
         results.append({"loss": probability, "rate_gbps": max(options.rates), "ina_gbps": ours, "ring_gbps": ring,
                         "good": ours >= ring})
-        print(f"loss {probability:g} on each side: in the network {ours:.3f} Gb/s, by ring {ring:.3f} Gb/s", flush=True)
+        print(f"loss {probability:g} on each side: in the network {ours:.3f} Gb/s, over the ring {ring:.3f} Gb/s", flush=True)
     return results
 
 
@@ -216,7 +216,7 @@ def charts(options):
             ours, ring = (round(row[kind]["time_us"], 2) for kind in ("result", "ring"))
             results.append({"rate_gbps": CHART_GBPS, "hosts": hosts, "size_bytes": row["size_bytes"], "ina_us": ours, "ring_us": ring,
                             "good": None})
-            print(f"n = {hosts}, {row['size_bytes']:9} bytes: in the network {ours:9.2f} us, by ring {ring:9.2f} us, {ring / ours:.2f} times "
+            print(f"n = {hosts}, {row['size_bytes']:9} bytes: in the network {ours:9.2f} us, over the ring {ring:9.2f} us, {ring / ours:.2f} times "
                   f"as fast; 2(n-1)/n is {2 * (hosts - 1) / hosts:.2f}", flush=True)
     return results
 
@@ -224,12 +224,12 @@ def charts(options):
 def measure(parser, parts, default):
     """Adds the common options, and runs the requested parts."""
     parser.add_argument("--build", default="build", help="the folder with ina-lab and ina-perf (build)")
-    parser.add_argument("--parts", default=",".join(default), help="what to measure, of " + ", ".join(parts))
+    parser.add_argument("--parts", default=",".join(default), help="parts to measure, of " + ", ".join(parts))
     parser.add_argument("--largest", default="64M", help="largest all-reduce (64M)")
     parser.add_argument("--aggregator", default="rtl", help="rtl or model (rtl)")
-    parser.add_argument("--progress", action="store_true", help="say how far each run has got")
-    parser.add_argument("--json", help="write the result there as well")
-    parser.add_argument("--check", action="store_true", help="exit code 1 where less is reached than is asked for")
+    parser.add_argument("--progress", action="store_true", help="print the progress of each run")
+    parser.add_argument("--json", help="also write the result to this file")
+    parser.add_argument("--check", action="store_true", help="exit code 1 if a result is below its target")
     options = parser.parse_args()
     results, good = {}, True
     for name in options.parts.split(","):

@@ -36,11 +36,11 @@ def parse():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--build", default="build", help="the folder with ina-lab and the benches' programs (build)")
     parser.add_argument("--parts", default="large,small,cost,overlap", help="of large, small, cost, overlap")
-    parser.add_argument("--hosts", default="4,8", help="of the large all-reduces (4,8)")
-    parser.add_argument("--sets", type=int, default=5, help="each way once a set (5)")
-    parser.add_argument("--rounds", type=int, default=6, help="large all-reduces in a set, after one that warms up (6)")
-    parser.add_argument("--json", help="write the result there as well")
-    parser.add_argument("--check", action="store_true", help="exit code 1 where less is reached than is asked for")
+    parser.add_argument("--hosts", default="4,8", help="numbers of hosts of the large all-reduces (4,8)")
+    parser.add_argument("--sets", type=int, default=5, help="number of sets, each with one run per way (5)")
+    parser.add_argument("--rounds", type=int, default=6, help="large all-reduces in a set, after one warm-up (6)")
+    parser.add_argument("--json", help="also write the result to this file")
+    parser.add_argument("--check", action="store_true", help="exit code 1 if a result is below its target")
     options = parser.parse_args()
     options.hosts = [int(hosts) for hosts in options.hosts.split(",")]
     return options
@@ -195,7 +195,7 @@ def small(options):
         for way, measure in ways.items():
             times[way].append(measure())
     medians = {way: statistics.median(sets) for way, sets in times.items()}
-    print(f"# 8 bytes on {SMALL_HOSTS} hosts, beside the round trip of ibv_rc_pingpong between two of them\n"
+    print(f"# 8 bytes on {SMALL_HOSTS} hosts, compared with the round trip of ibv_rc_pingpong between two of them\n"
           f"# {'':12} {'time (us)':>9} {'to ina':>8}  sets (us)")
     for way, sets in times.items():
         print(f"  {way:12} {medians[way] * 1e6:9.1f} {medians[way] / medians['ina']:8.2f}  "

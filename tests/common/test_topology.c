@@ -135,28 +135,17 @@ static void test_fat_tree(void **state)
 static void test_bad_specs(void **state)
 {
 	static const char *const specs[] = {
-	        "leaf-spine:8",
-	        "leaf-spine:2x2x2",
-	        "leaf-spine:0x4",
-	        "leaf-spine:2x",
-	        "leaf-spine:x2",
-	        "leaf-spine:2x2 ",
-	        "leaf-spine:-1x2",
-	        "leaf-spine:2x16",
-	        "leaf-spine:17x2",
-	        "leaf-spine:1x4",
-	        "tree:1",
-	        "tree:2x2x2x2",
-	        "tree:16x16x16",
-	        "clos:2x2",
-	        "clos:17x2x2",
-	        "clos:2x1x1",
-	        "fat-tree:3",
-	        "fat-tree:12",
-	        "fat-tree:2x2",
-	        "ring:4",
-	        "leaf-spine",
-	        "",
+	        "leaf-spine:8",    "leaf-spine:2x2x2",
+	        "leaf-spine:0x4",  "leaf-spine:2x",
+	        "leaf-spine:x2",   "leaf-spine:2x2 ",
+	        "leaf-spine:-1x2", "leaf-spine:2x16",
+	        "leaf-spine:17x2", "leaf-spine:1x4",
+	        "tree:1",          "tree:2x2x2x2",
+	        "tree:16x16x16",   "clos:2x2",
+	        "clos:17x2x2",     "clos:2x1x1",
+	        "fat-tree:3",      "fat-tree:12",
+	        "fat-tree:2x2",    "ring:4",
+	        "leaf-spine",      "",
 	};
 
 	(void)state;
@@ -209,31 +198,32 @@ static void test_bad_files(void **state)
 {
 	(void)state;
 	check_refused("{\n\"switches\": [}", "line 2");
-	check_refused("[]", "no list \"switches\"");
+	check_refused("[]", "the list \"switches\" is missing");
 	check_refused("{\"switches\": [], \"links\": []}", "'links'");
-	check_refused("{\"switches\": []}", "two hosts or more");
+	check_refused("{\"switches\": []}", "at least two hosts");
 	check_refused("{\"switches\": [{}]}", "switch 0 of the list has no \"name\"");
 	check_refused("{\"switches\": [{\"name\": \"a b\", \"hosts\": 2}]}", "'a b'");
 	check_refused("{\"switches\": [{\"name\": \"host1\", \"hosts\": 2}]}", "'host1'");
-	check_refused("{\"switches\": [" TWO ", {\"name\": \"a\"}]}", "'a': two have this name");
+	check_refused("{\"switches\": [" TWO ", {\"name\": \"a\"}]}",
+	              "'a': the name is used twice");
 	check_refused("{\"switches\": [{\"name\": \"a\", \"hosts\": \"two\"}]}", "'a'");
 	check_refused("{\"switches\": [{\"name\": \"a\", \"hosts\": [0, 0]}]}",
-	              "'a': host 0 hangs at 'a' already");
+	              "'a': host 0 is already connected to 'a'");
 	check_refused("{\"switches\": [{\"name\": \"a\", \"hosts\": [0, 2]}]}",
-	              "host 1 hangs at no switch");
+	              "host 1 is not connected to any switch");
 	check_refused("{\"switches\": [{\"name\": \"a\", \"hosts\": [256]}]}",
-	              "'a': \"hosts\" names host 256, and hosts have the numbers 0 to 255");
+	              "'a': \"hosts\" names host 256, but hosts have the numbers 0 to 255");
 	check_refused("{\"switches\": [{\"name\": \"a\\u001b[2J\", \"hosts\": 2}]}", "'a?[2J'");
 	check_refused("{\"switches\": [{\"name\": \"a\", \"hosts\": 17}]}",
-	              "'a': 17 ports, and a switch has 16 at most");
+	              "'a': it has 17 ports, and the most is 16");
 	check_refused("{\"switches\": [{\"name\": \"a\", \"hosts\": 2, \"up\": [\"c\"]}]}",
-	              "'a': uplink 0 leads to 'c', and there is no such switch");
+	              "'a': uplink 0 leads to 'c', which does not exist");
 	check_refused(
 	        "{\"switches\": [{\"name\": \"a\", \"hosts\": 2, \"up\": [\"c\"]}, {\"name\": "
 	        "\"c\"}]}",
 	        "cable 'a:up0' leads nowhere");
 	check_refused("{\"switches\": [" TWO "]}",
-	              "no way up and down from host 0 (at 'a') to host "
+	              "no path up and down from host 0 (at 'a') to host "
 	              "2 (at 'b')");
 	check_refused("{\"switches\": [" TWO ", {\"name\": \"c\"}]}", "'c': nothing is below it");
 	check_refused(
@@ -259,11 +249,11 @@ static void test_bad_files(void **state)
 	              "{\"name\": \"x\"}, {\"name\": \"y\"}]}",
 	              "from host 0 (at 'a') to host 2 (at 'c')");
 	check_refused("{\"switches\": [{\"name\": \"a\", \"hosts\": 2, \"colour\": 1}]}",
-	              "'a': there is no option --colour");
+	              "'a': no such option: --colour");
 	check_refused("{\"switches\": [{\"name\": \"a\", \"hosts\": 2, \"aggregator\": \"asic\"}]}",
 	              "'a': --aggregator takes one of rtl, model, off");
 	check_refused("{\"switches\": [{\"name\": \"a\", \"hosts\": 2, \"link-rate\": \"1G\"}]}",
-	              "'a': 'link-rate' is no option of a switch");
+	              "'a': 'link-rate' is not an option of a switch");
 	check_refused("{\"switches\": [{\"name\": \"a\", \"hosts\": 2}], \"cables\": {\"a:up0\": "
 	              "{\"delay\": 1}}}",
 	              "no cable or switch 'a:up0'");
@@ -364,10 +354,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(test_leaf_spine), cmocka_unit_test(test_tree),
-	        cmocka_unit_test(test_fat_tree),
-	        cmocka_unit_test(test_bad_specs),  cmocka_unit_test(test_file),
-	        cmocka_unit_test(test_bad_files),  cmocka_unit_test(test_settings),
-	        cmocka_unit_test(test_routes),     cmocka_unit_test(test_multipath),
+	        cmocka_unit_test(test_fat_tree),   cmocka_unit_test(test_bad_specs),
+	        cmocka_unit_test(test_file),       cmocka_unit_test(test_bad_files),
+	        cmocka_unit_test(test_settings),   cmocka_unit_test(test_routes),
+	        cmocka_unit_test(test_multipath),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The documents: links work, the README is one page, and the pictures agree with their data."""
+"""The documents: links work, names in backticks exist, tables are readable, the README is one page, and the pictures agree with
+their data."""
+import functools
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -10,6 +13,76 @@ import pytest
 
 SOURCE = Path(__file__).resolve().parents[2]
 PAGES = sorted(path for path in SOURCE.rglob("*.md") if not re.match(r"build|\.", str(path.relative_to(SOURCE))))
+CELL_WORDS = 30
+
+# Names in backticks that are neither files nor identifiers of this project, each with the reason.
+FOREIGN = {
+    "_DEFAULT_FIRST_BUCKET_BYTES": "torch",
+    "gather_object": "torch",
+    "monitored_barrier": "torch",
+    "scatter_object_list": "torch",
+    "max_restarts": "an option of torchrun",
+    "mpi.h": "the header of an MPI",
+    "mpif.h": "Fortran's header of an MPI",
+    "mpi_f08": "Fortran's module of an MPI",
+    "PMPI_Allreduce": "MPI; the sources make it from MPI_Allreduce",
+    "brk": "the C library",
+    "retry_cnt": "verbs; librdmacm calls it retry_count",
+    "drivers/char/random.c": "Linux",
+    "arch/um/include/linux/time-internal.h": "Linux",
+    "arch/um/drivers/vector_user.c": "Linux",
+    "arch/um/drivers/vector_kern.c": "Linux",
+    "arch/x86/um/user-offsets.c": "Linux",
+    "PREFIX/lib/python3.11/dist-packages/torch_ina_hook.py": "made by make install",
+    "FOLDER/NAME": "stands for a file of the user",
+    "FOLDER/NAME.RANK": "stands for a file of the user",
+    "test_subject": "stands for a test",
+}
+MADE = re.compile(r"/|build/|\.kernel/|V\w+\.h$")  # files of the machine and of the build
+
+
+@functools.cache
+def sources():
+    """The files of the tree: paths relative to it, and the words in all files but documents and this one."""
+    paths, text = set(), []
+    for folder, folders, files in os.walk(SOURCE):
+        ignored = r"(?!\.ci$)\.|build|demo$" if Path(folder) == SOURCE else r"__pycache__$"
+        folders[:] = [name for name in folders if not re.match(ignored, name)]
+        for path in (Path(folder, name) for name in files):
+            paths.add(path.relative_to(SOURCE))
+            is_document = path.suffix in (".md", ".svg", ".json") or SOURCE / "docs/man" in path.parents
+            if not is_document and path != Path(__file__).resolve():
+                text.append(path.read_text(errors="replace"))
+    folders = {folder for path in paths for folder in path.parents}
+    return paths | folders, set(re.findall(r"\w+", "\n".join(text)))
+
+
+def exists(page, line, name):
+    """Is there a file or folder of this name in the tree, the page's folder, or a folder that the line names or has a link to?"""
+    paths, _ = sources()
+    here = page.parent.relative_to(SOURCE)
+    named = re.findall(r"(?:`|\]\()([\w./-]+/)", line)
+    folders = [Path(), here, *map(Path, named), *(here / folder for folder in named)]
+    return any(Path(os.path.normpath(folder / name)) in paths for folder in folders)
+
+
+def is_known(name):
+    """Does the identifier occur in the sources? A leading or trailing _ stands for the end or the beginning of names."""
+    _, words = sources()
+    return (name in words or name.startswith("_") and any(word.endswith(name) for word in words)
+            or name.endswith("_") and any(word.startswith(name) for word in words))
+
+
+def unknown_names(page):
+    suffixes = "|".join(sorted({re.escape(path.suffix) for path in sources()[0] if re.match(r"\.[a-z]", path.suffix)}))
+    text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.M | re.S)
+    for line, span in ((line, span) for line in text.splitlines() for span in re.findall(r"`([^`]+)`", line)):
+        for word in span.split():
+            is_path = re.fullmatch(r"[\w./-]+", word) and (re.search(rf"({suffixes})$", word) or "/" in word and word == span)
+            if is_path and (MADE.match(word) or exists(page, line, word)):
+                continue
+            names = [word] if is_path else re.findall(r"\w*_\w*|\w+(?=\()", word)
+            yield from (name for name in names if name not in FOREIGN and (is_path or not is_known(name)))
 
 
 def anchors(page):
@@ -26,6 +99,19 @@ def test_links(page):
         target = page.parent / name if name else page
         assert target.exists(), link
         assert not anchor or anchor in anchors(target), link
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(SOURCE)))
+def test_names(page):
+    """Files and identifiers in backticks exist."""
+    assert sorted(set(unknown_names(page))) == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(SOURCE)))
+def test_tables(page):
+    """The explanation of a table stands below it, not in its cells."""
+    rows = re.findall(r"^ *\|(.*)\|$", page.read_text(), re.M)
+    assert not [cell for row in rows for cell in re.split(r"(?<!\\)\|", row) if len(cell.split()) > CELL_WORDS]
 
 
 def test_the_readme_is_one_page():

@@ -127,8 +127,7 @@ int main(int count, char **arguments)
 		run(&bed, wanted.first + i, &wanted, &totals);
 	bed_free(&bed);
 	printf("%llu seeds, %llu of them wrong; %llu frames through aggregators, %llu jobs given "
-	       "up "
-	       "behind faults, %llu of them for want of patience\n",
+	       "up after faults, %llu of them for want of patience\n",
 	       (unsigned long long)totals.seeds, (unsigned long long)totals.bad,
 	       (unsigned long long)totals.frames, (unsigned long long)totals.failed,
 	       (unsigned long long)totals.impatient);

@@ -77,7 +77,7 @@ def read_mutants(proof):
             raise Trouble(f"{path}:{number}: want '# what', then '- old', then '+ new' lines")
     for mutant in mutants:
         if not mutant.old or not mutant.new:
-            raise Trouble(f"{path}:{mutant.line}: a mutant wants '- ' lines and '+ ' lines")
+            raise Trouble(f"{path}:{mutant.line}: a mutant needs '- ' lines and '+ ' lines")
     return mutants
 
 
@@ -246,7 +246,7 @@ def choice(proofs, name):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("proof", nargs="*",
-                        help="of proofs.txt, or NAME.N for one mutant of it; all where none is named")
+                        help="of proofs.txt, or NAME.N for one mutant of it; all if no name is given")
     parser.add_argument("--quick", action="store_true", help="bmc only, to the quick depth")
     parser.add_argument("--mutants", action="store_true", help="the proofs must catch the mutants")
     parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build/formal"),

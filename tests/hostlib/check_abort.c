@@ -99,7 +99,7 @@ static int check_end(void)
 		pthread_join(thread, NULL);
 	start_s = now_s();
 	if (ina_close(comm) != INA_OK || now_s() - start_s > SOON_S) {
-		printf("WRONG: %s: rank %d did not close at once\n", mode, rank);
+		printf("WRONG: %s: rank %d did not close immediately\n", mode, rank);
 		failed = 1;
 	}
 	return failed;
@@ -130,7 +130,7 @@ static int check_alone(void)
 		return 1;
 	sleep(2);
 	if (ina_test(request, &done) != INA_OK || !done) {
-		printf("WRONG: alone: rank %d: nobody went on with it\n", rank);
+		printf("WRONG: alone: rank %d: no rank continued with it\n", rank);
 		return 1;
 	}
 	for (int i = 0; i < 8 * THREADS; i++) {
@@ -180,7 +180,7 @@ int main(int argc, char **argv)
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (argc < 2 || !getenv("INA_RANK") || !ranks || !getenv("INA_ROOT")) {
-		fprintf(stderr, "check_abort: wants modes, and to be run by ina-lab\n");
+		fprintf(stderr, "check_abort: needs modes, and to be run by ina-lab\n");
 		return 2;
 	}
 	rank = atoi(getenv("INA_RANK"));

@@ -307,7 +307,7 @@ static int check_poll(void)
 	}
 	/* If only the tick of half a second woke it, each call would take at least one tick. */
 	if (now_s() - start_s > 0.5) {
-		fprintf(stderr, "check_calls: completions woke nobody\n");
+		fprintf(stderr, "check_calls: completions woke no thread\n");
 		return 1;
 	}
 	for (int k = 0; k < 2; k++) {
@@ -413,6 +413,6 @@ int main(int argc, char **argv)
 	if (strcmp(mode, "refused") == 0)
 		return check_refused();
 	fprintf(stderr,
-	        "check_calls: wants a mode: many, chained, threads, poll, huge or refused\n");
+	        "check_calls: needs a mode: many, chained, threads, poll, huge or refused\n");
 	return 2;
 }

@@ -35,7 +35,8 @@ static int complain(const struct ina_stats *s, const char *why)
 	fprintf(stderr,
 	        "check_channels: %s: %u channels of weights %u and %u, tops %" PRIu64
 	        " and %" PRIu64 ", %" PRIu64 " and %" PRIu64 " bytes, %" PRIu64
-	        " aggregated, %" PRIu64 " by ring, %" PRIu64 " fallbacks, %" PRIu64 " rejoins\n",
+	        " aggregated, %" PRIu64 " over the ring,  %" PRIu64 " fallbacks, %" PRIu64
+	        " rejoins\n",
 	        why, s->channels, s->channel_weights[0], s->channel_weights[1], s->channel_tops[0],
 	        s->channel_tops[1], s->channel_bytes[0], s->channel_bytes[1], s->bytes_aggregated,
 	        s->bytes_ring, s->fallbacks, s->rejoins);
@@ -90,7 +91,7 @@ static int check_parts(ina_comm *comm, unsigned int weight)
 	if (s.channel_weights[0] != 1 || s.channel_weights[1] != weight)
 		return complain(&s, "other weights");
 	if (s.bytes_ring != before.bytes_ring || s.fallbacks != before.fallbacks)
-		return complain(&s, "something went by ring");
+		return complain(&s, "some data used the ring");
 	/* Tallies, of one word for each channel, count as bytes too. */
 	if (first + second < CALLS * BYTES || first + second > CALLS * BYTES + 1000)
 		return complain(&s, "elements that are not the calls'");
@@ -116,7 +117,7 @@ static int check(ina_comm *comm, const char *mode)
 		return -1;
 	ina_comm_stats(comm, &s, sizeof(s));
 	if (s.fallbacks != 1 || s.bytes_ring == 0 || s.bytes_ring > UNDER_WAY_BYTES)
-		return complain(&s, "more went by ring than was under way");
+		return complain(&s, "more data used the ring than was in flight");
 	if (strcmp(mode, "fails") == 0)
 		return 0;
 	if (reduce_until(comm, 1, &s) != 0 || check_parts(comm, 1) != 0)

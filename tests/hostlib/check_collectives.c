@@ -290,7 +290,7 @@ static int compare(const struct call *call)
 		             (call->recv && at >= call->recv && at < recv_end);
 
 		if (!given && *at != GUARD)
-			return wrong(call, "a byte beside it was written", 0);
+			return wrong(call, "a byte next to it was written", 0);
 	}
 	return 0;
 }
@@ -341,9 +341,9 @@ static int check_arguments(void)
 	int failed = 0;
 
 	failed |= refuses(ina_broadcast(comm, memory, memory, 1, INA_INT32, ranks),
-	                  "broadcast: there is no root");
+	                  "broadcast: invalid root");
 	failed |= refuses(ina_reduce(comm, memory, memory, 1, INA_INT32, INA_SUM, -1),
-	                  "reduce: there is no root -1");
+	                  "reduce: invalid root -1");
 	failed |= refuses(ina_reduce_scatter(comm, memory, memory + 1, block, INA_INT32, INA_SUM),
 	                  "reduce-scatter: send and recv overlap");
 	failed |= refuses(ina_all_gather(comm, memory + 1, memory, block, INA_INT32),
@@ -353,9 +353,9 @@ static int check_arguments(void)
 	failed |= refuses(ina_broadcast(comm, end, NULL, 1, INA_INT32, rank), "recv is NULL");
 	failed |= refuses(ina_reduce(comm, end, NULL, 1, INA_INT32, INA_SUM, rank), "recv is NULL");
 	failed |= refuses(ina_all_gather(comm, memory, end, 1, (enum ina_type)10),
-	                  "all-gather: there is no type 10");
+	                  "all-gather: invalid type 10");
 	failed |= refuses(ina_reduce(comm, memory, end, 1, INA_INT32, (enum ina_op)6, 0),
-	                  "reduce: there is no operation 6");
+	                  "reduce: invalid operation 6");
 	return failed;
 }
 
@@ -425,8 +425,8 @@ static int check_ways(const char *algorithm)
 	       (s.fallbacks > 0 || s.calls_without == 0) && (s.calls_aggregated > 0) == asks;
 	if (!fine)
 		fprintf(stderr,
-		        "check_collectives: of %d calls %d were aggregated, %d by ring, %d by "
-		        "doubling: %d unasked, %d unfit, %d halved, %d without\n",
+		        "check_collectives: of %d calls %d were aggregated, %d over the ring, %d "
+		        "by doubling: %d unasked, %d unfit, %d halved, %d without\n",
 		        (int)s.calls, (int)s.calls_aggregated, (int)s.calls_ring,
 		        (int)s.calls_doubling, (int)s.calls_unasked, (int)s.calls_unfit,
 		        (int)s.calls_halved, (int)s.calls_without);

@@ -96,7 +96,7 @@ static int check_sum(const struct round *round, const uint32_t *data, int ranks)
 		}
 	}
 	if (data[round->count] != 0x5A5A5A5A) {
-		fprintf(stderr, "the element behind %zu was written to\n", round->count);
+		fprintf(stderr, "the element after %zu was written to\n", round->count);
 		return 1;
 	}
 	return 0;
@@ -187,7 +187,8 @@ static int compare_stats(ina_comm *comm, int rounds, uint64_t fallbacks, uint64_
 	struct ina_stats stats;
 
 	ina_comm_stats(comm, &stats, sizeof(stats));
-	printf("calls %llu, messages aggregated %llu, by ring %llu, retried %llu, fallbacks %llu, "
+	printf("calls %llu, messages aggregated %llu, over the ring %llu, retried %llu, fallbacks "
+	       "%llu, "
 	       "rejoins %llu\n",
 	       (unsigned long long)stats.calls, (unsigned long long)stats.messages_aggregated,
 	       (unsigned long long)stats.messages_ring, (unsigned long long)stats.messages_retried,
@@ -213,7 +214,7 @@ int main(int argc, char **argv)
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (argc != 6 || strtoull(argv[3], NULL, 10) == 0) {
-		fprintf(stderr, "check_fallback: wants SEED ROUNDS ELEMENTS FALLBACKS REJOINS\n");
+		fprintf(stderr, "check_fallback: needs SEED ROUNDS ELEMENTS FALLBACKS REJOINS\n");
 		return 2;
 	}
 	for (int b = 0; b < OUTSTANDING; b++) {

@@ -181,7 +181,7 @@ static int watch_victim(void)
 	}
 	close(ends[1]);
 	if (waitpid(victim, &status, 0) != victim || !WIFSIGNALED(status))
-		return wrong("the victim", "it has ended by itself");
+		return wrong("the victim", "it exited on its own");
 	if (read(ends[0], &failed, 1) != 1 || failed)
 		return 1;
 	/* The child's end. */

@@ -116,7 +116,7 @@ static int close_in_the_middle(ina_comm *comm)
 	usleep(200000); /* three ACK timeouts */
 	for (size_t i = 0; i < REQUESTS * BYTES; i++)
 		if (memory[i] != PATTERN)
-			return complain("ina_close", "memory was written to behind it");
+			return complain("ina_close", "memory after it was written to");
 	return munmap(memory, REQUESTS * BYTES);
 }
 

@@ -91,7 +91,7 @@ int main(int argc, char **argv)
 	int fine;
 
 	if (calls < 3 || calls > CALLS_MAX) {
-		fprintf(stderr, "check_hiccups: wants seconds, up to 200, and microseconds\n");
+		fprintf(stderr, "check_hiccups: needs seconds, up to 200, and microseconds\n");
 		return 2;
 	}
 	if (ina_open(NULL, &comm, why, sizeof(why)) != INA_OK) {

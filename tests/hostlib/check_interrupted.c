@@ -175,7 +175,7 @@ static enum ina_status reduce_while_stopped(ina_comm *comm, int stopper, double 
 
 		if (call == CALLS / 2 && ina_comm_rank(comm) == STOPPED &&
 		    write(stopper, "!", 1) != 1)
-			exit(complain("write", "the stopper is gone"));
+			exit(complain("write", "the stopper has exited"));
 		status = reduce(comm, call);
 		if (now_s() - start_s > *longest_s)
 			*longest_s = now_s() - start_s;

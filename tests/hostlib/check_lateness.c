@@ -48,7 +48,8 @@ static int was_aggregated(const ina_comm *comm)
 	ina_comm_stats(comm, &stats, sizeof(stats));
 	if (stats.fallbacks == 0 && stats.messages_ring == 0)
 		return 1;
-	fprintf(stderr, "check_lateness: %" PRIu64 " fallbacks, %" PRIu64 " messages by ring\n",
+	fprintf(stderr,
+	        "check_lateness: %" PRIu64 " fallbacks, %" PRIu64 " messages over the ring\n",
 	        stats.fallbacks, stats.messages_ring);
 	return 0;
 }
@@ -61,7 +62,8 @@ int main(int argc, char **argv)
 	int fine;
 
 	if (argc < 2 || argc > 3 || atoi(argv[1]) < 1 || together < 1) {
-		fprintf(stderr, "check_lateness: wants seconds, and perhaps how many at once\n");
+		fprintf(stderr, "check_lateness: needs the seconds, and optionally the number of "
+		                "concurrent runs\n");
 		return 2;
 	}
 	if (ina_open(NULL, &comm, why, sizeof(why)) != INA_OK) {

@@ -135,7 +135,7 @@ static int run(struct check *check, enum ina_type type, enum ina_op op, size_t c
 		return 1;
 	}
 	if (recv[count * bytes] != 0x5A) {
-		fprintf(stderr, "check_numbers: a byte behind the result was written\n");
+		fprintf(stderr, "check_numbers: a byte after the result was written\n");
 		return 1;
 	}
 	return 0;

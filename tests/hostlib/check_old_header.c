@@ -46,7 +46,7 @@ int main(void)
 	memset(told.guard, GUARD, sizeof(told.guard));
 	ina_options_init(&asked.options);
 	if (!is_whole(asked.guard))
-		return fail("ina_options_init() has written behind the options");
+		return fail("ina_options_init() has written past the options");
 	if (asked.options.rank != -1 || asked.options.window == 0)
 		return fail("ina_options_init() has not filled in the defaults");
 	asked.options.rank = 0;

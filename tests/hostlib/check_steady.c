@@ -153,7 +153,7 @@ int main(int argc, char **argv)
 	int fine;
 
 	if (argc != 2) {
-		fprintf(stderr, "check_steady: wants ina or ring\n");
+		fprintf(stderr, "check_steady: needs ina or ring\n");
 		return 2;
 	}
 	ina_options_init(&options);

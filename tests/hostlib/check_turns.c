@@ -93,7 +93,7 @@ int main(int argc, char **argv)
 
 	if (argc != 4 || atoi(argv[1]) < 1 || atoi(argv[2]) < 0 || started < 1 ||
 	    started > STARTED_MAX) {
-		fprintf(stderr, "check_turns: wants calls, milliseconds, and 1 to %d started\n",
+		fprintf(stderr, "check_turns: needs calls, milliseconds, and 1 to %d started\n",
 		        STARTED_MAX);
 		return 2;
 	}

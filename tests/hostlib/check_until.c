@@ -5,7 +5,7 @@
  *	check_until CALLS
  *
  * There are ten milliseconds between two calls. Prints how it ended: "ended after 3.21 s: " with
- * the error, or "went on" if all calls completed. Exits with 1 if a sum was wrong.
+ * the error, or "continued" if all calls completed. Exits with 1 if a sum was wrong.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,7 +65,7 @@ int main(int argc, char **argv)
 		}
 		usleep(PAUSE_US);
 	}
-	printf("went on\n");
+	printf("continued\n");
 	ina_close(comm);
 	return 0;
 }

@@ -166,7 +166,7 @@ def test_static_library_by_pkg_config(installed, libdir, tmp_path):
     others = [flag for flag in pkg_config(libdir, "--static", "--libs") if flag != "-lina"]
     run("gcc", *STRICT, "-o", tmp_path / "example", source, *pkg_config(libdir, "--cflags"), libdir / "libina.a", *others)
     assert "libina" not in run("ldd", tmp_path / "example")
-    assert run_alone(tmp_path / "example", libdir) == "by ring\n"
+    assert run_alone(tmp_path / "example", libdir) == "over the ring\n"
 
 
 def test_cmake_package(installed, libdir, tmp_path):
@@ -186,6 +186,6 @@ target_link_libraries(cxx PRIVATE ina::ina)
     run("cmake", "-S", tmp_path, "-B", tmp_path / "build", "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={installed}")
     run("cmake", "--build", tmp_path / "build", "-j1")
     for program in ("shared", "static"):
-        assert run_alone(tmp_path / "build" / program, libdir) == "by ring\n"
+        assert run_alone(tmp_path / "build" / program, libdir) == "over the ring\n"
     assert run_alone(tmp_path / "build/cxx", libdir) == "0.5 1 2\n"
     assert "libina.so" not in run("ldd", tmp_path / "build/static")

@@ -30,7 +30,7 @@ def processes_with(text):
 def wait_until(condition, seconds, what):
     end = time.monotonic() + seconds
     while not (result := condition()):
-        assert time.monotonic() < end, f"waited {seconds} s in vain for {what}"
+        assert time.monotonic() < end, f"timed out after {seconds} s waiting for {what}"
         time.sleep(0.02)
     return result
 

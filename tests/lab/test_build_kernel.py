@@ -98,7 +98,7 @@ def test_three_at_once(kernel):
     wait_until(kernel.is_compiling, 60, "the first to compile")
     builds += [kernel.start(), kernel.start()]
     for build in builds[1:]:
-        assert build.stdout.readline() == "build-kernel: waiting for the build that is under way\n"
+        assert build.stdout.readline() == "build-kernel: waiting for another build to finish\n"
     kernel.open_gate()
     for build in builds:
         code, out = finish(build)
@@ -112,7 +112,7 @@ def test_interrupted(kernel, number, code):
     build = kernel.start()
     wait_until(kernel.is_compiling, 60, "it to compile")
     waiting = kernel.start()
-    assert "waiting for the build" in waiting.stdout.readline()
+    assert "waiting for another build" in waiting.stdout.readline()
     compilers = set(kernel.is_compiling())  # briefly two, just after a fork
     build.send_signal(number)
     assert finish(build)[0] == code

@@ -19,7 +19,7 @@ def test_what_the_bridge_writes(lab):
     assert run.out == "[0] done\n"
     line, end = run.err.splitlines()
     assert line.startswith("ina-bridge: ") and FULL in line and NO_ROOM in line
-    assert end == "ina-lab: the bridge did not end well"
+    assert end == "ina-lab: the bridge failed"
 
 
 def test_what_the_commands_print(lab):
@@ -27,14 +27,14 @@ def test_what_the_commands_print(lab):
         run = subprocess.run([LAB, "run", "-q", "-n", "1", "--aggregator", "off", "--", "sh", "-c", "echo hello; sleep 50",
                               str(lab.folder)], stdout=full, stderr=subprocess.PIPE, text=True, timeout=40, env=lab.environment)
     assert run.returncode == 125
-    assert run.stderr == f"ina-lab: cannot write what the commands print: {NO_ROOM}\n"
+    assert run.stderr == f"ina-lab: cannot write the commands' output: {NO_ROOM}\n"
 
 
 def test_doctor():
     with open(FULL, "w") as full:
         run = subprocess.run([LAB, "doctor"], stdout=full, stderr=subprocess.PIPE, text=True, timeout=20)
     assert run.returncode == 125
-    assert run.stderr == "ina-lab: stdout could not be written in full: check the free space\n"
+    assert run.stderr == "ina-lab: could not write all of stdout: check the free space\n"
 
 
 def test_json_of_ina_perf():
@@ -48,4 +48,4 @@ def test_table_of_ina_perf(arguments):
     with open(FULL, "w") as full:
         run = subprocess.run([PERF, *arguments], stdout=full, stderr=subprocess.PIPE, text=True, timeout=20, env=ALONE)
     assert run.returncode == 1
-    assert run.stderr == "ina-perf: stdout could not be written in full: check the free space\n"
+    assert run.stderr == "ina-perf: could not write all of stdout: check the free space\n"

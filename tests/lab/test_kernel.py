@@ -53,7 +53,7 @@ def test_the_kernel_was_built_from_the_archive_and_these_patches():
     record = kernel / "sources.diff"
     assert record.exists(), f"{record} is missing: run lab/build-kernel.sh"
     stamp, _, differences = record.read_text().partition("\n")
-    assert stamp == "stamp " + (kernel / "stamp").read_text().strip(), "it is of another kernel"
+    assert stamp == "stamp " + (kernel / "stamp").read_text().strip(), "it belongs to another kernel"
     found = changes(differences)
     assert not [file for file in found if ELSEWHERE.match(file)]
     assert found == changes("".join(patch.read_text() for patch in PATCHES))

@@ -83,7 +83,7 @@ def test_a_soft_limit_of_open_files_is_raised(lab, kernel):
 def test_a_hard_limit_of_open_files_is_said(lab):
     run = with_limit("-n 100", "-q", "-n", "100", "--aggregator", "off", "--", "true", **lab.environment)
     assert run.returncode == 125 and len(run.stderr.splitlines()) == 1
-    assert re.fullmatch(r"ina-lab: 100 hosts take \d+ open files, and this user may have 100: .*\n", run.stderr)
+    assert re.fullmatch(r"ina-lab: 100 hosts need \d+ open files, but the hard limit is 100: .*\n", run.stderr)
 
 
 def test_memory_is_said_before(lab, kernel):
@@ -95,7 +95,7 @@ def test_memory_is_said_before(lab, kernel):
 def test_too_little_memory_is_said(lab):
     run = lab.run("--memory", "65536", n=MOST, command="true")
     assert run.returncode == 125 and len(run.err.splitlines()) == 1
-    assert re.match(r"ina-lab: no room for 256 hosts of 65536 MiB, which take \d+ MiB, and there are \d+ MiB: ", run.err)
+    assert re.match(r"ina-lab: 256 hosts of 65536 MiB need \d+ MiB, but only \d+ MiB are free: ", run.err)
 
 
 @pytest.mark.parametrize("aggregator", ["rtl", "model"])

@@ -20,15 +20,15 @@ PAGE = Path(__file__).resolve().parents[2] / "docs/man/man1/ina-lab.1"
 
 
 @pytest.mark.parametrize("arguments, what", [
-    ("", "say what to do"),
-    ("walk", "no command 'walk'"),
-    ("run -- true", "say how many hosts"),
+    ("", "a command is missing"),
+    ("walk", "unknown command 'walk'"),
+    ("run -- true", "the number of hosts is missing"),
     ("run -n 0 -- true", "-n takes a whole number from 1 to 256, not '0'"),
     ("run -n 257 -- true", "-n takes a whole number from 1 to 256, not '257'"),
     ("run -n 2x -- true", "-n takes a whole number from 1 to 256, not '2x'"),
-    ("run -n 2", "no command"),
-    ("run -n 2 --", "no command"),
-    ("run -n 2 -- A=b", "'A=b' has a ="),
+    ("run -n 2", "the command is missing"),
+    ("run -n 2 --", "the command is missing"),
+    ("run -n 2 -- A=b", "'A=b' contains '='"),
     ("run -n 2 --mtu 1500 -- true", "--mtu takes one of 256, 512, 1024, 2048, 4096, not '1500'"),
     ("run -n 2 --aggregator asic -- true", "--aggregator takes one of rtl, model, off, not 'asic'"),
     ("run -n 2 --steer some -- true", "--steer takes one of marked, all, not 'some'"),
@@ -38,21 +38,21 @@ PAGE = Path(__file__).resolve().parents[2] / "docs/man/man1/ina-lab.1"
     ("run -n 2 --delay ten -- true", "--delay takes a whole number"),
     ("run -n 2 --delay-rank 2:1 -- true", "--delay-rank names rank 2"),
     ("run -n 2 --delay-rank 1 -- true", "--delay-rank takes R:SECONDS"),
-    ("run -n 2 --kill 1:1s -- true", "--kill is for --virtual-time"),
+    ("run -n 2 --kill 1:1s -- true", "--kill requires --virtual-time"),
     ("run -n 2 --virtual-time --cut 1:1 -- true", "--cut takes HOST:TIME[:TIME]: up to"),
-    ("run -n 2 --virtual-time --queue 2X -- true", "--queue takes a number from 0 to 1e+12, as in"),
+    ("run -n 2 --virtual-time --queue 2X -- true", "--queue takes a number from 0 to 1e+12, such as"),
     ("run -n 2 --job-ttl 0.0001 -- true", "--job-ttl takes 0 or a number of seconds from 0.001"),
     ("run -n 2 --memory 1 -- true", "--memory takes a whole number from 64"),
     ("run -n 2 --timeout 0 -- true", "--timeout takes a number"),
     ("run -n 2 --seed 1e3 -- true", "--seed takes a whole number"),
-    ("run -n 2 --virtual-time --kill 9:100ms -- true", "--kill names host 9, and the last of 2 hosts is 1"),
-    ("run -n 2 --virtual-time --cut 9:1s -- true", "--cut names host 9, and the last of 2 hosts is 1"),
-    ("run -n 2 --virtual-time --cut 1:2s:1s -- true", "cable 'host1' is to be mended before it is cut"),
-    ("run -n 2 --virtual-time --cut-at 2s --mend-at 2s -- true", "cable 'host0' is to be mended before it is cut"),
+    ("run -n 2 --virtual-time --kill 9:100ms -- true", "--kill names host 9, but the last of 2 hosts is 1"),
+    ("run -n 2 --virtual-time --cut 9:1s -- true", "--cut names host 9, but the last of 2 hosts is 1"),
+    ("run -n 2 --virtual-time --cut 1:2s:1s -- true", "cable 'host1' would be mended before it is cut"),
+    ("run -n 2 --virtual-time --cut-at 2s --mend-at 2s -- true", "cable 'host0' would be mended before it is cut"),
     ("run -n 2 --virtual-time --mend-at 1s -- true", "--mend-at: cable 'host0' is never cut: give --cut-at too"),
     ("run -n 2 --virtual-time --at 1,mend-at=1s -- true", "--mend-at: cable 'host1' is never cut: give --cut-at too"),
-    ("run -n 2 --pcap-cable 0 -- true", "--pcap-cable 0: there is no --pcap"),
-    ("run -n 2 --pcap-limit 1 -- true", "--pcap-limit: there is no --pcap"),
+    ("run -n 2 --pcap-cable 0 -- true", "--pcap-cable 0: requires --pcap"),
+    ("run -n 2 --pcap-limit 1 -- true", "--pcap-limit: requires --pcap"),
     ("run -n 2 --pcap same --stats same -- true", "--pcap and --stats name the same file, same"),
     ("run -n 17 -- true", "16 ports at most, not 17"),
     ("run -n 2 --jobs 5 -- true", "--jobs"),
@@ -77,7 +77,7 @@ def test_closed_descriptors(closed):
 def test_output_that_cannot_be_written():
     with open("/dev/full", "w") as full:
         run = subprocess.run([LAB, "topology", "leaf-spine:2x1"], stdout=full, stderr=subprocess.PIPE, text=True, timeout=20)
-    assert (run.returncode, run.stderr) == (125, "ina-lab: stdout could not be written in full: check the free space\n")
+    assert (run.returncode, run.stderr) == (125, "ina-lab: could not write all of stdout: check the free space\n")
 
 
 def test_unknown_option():
@@ -90,14 +90,14 @@ def test_options_after_the_command_are_the_commands():
     # --memory after the command would be refused if it were ina-lab's option. So the missing kernel is reported first.
     run = call("run", "-n", "2", "true", "--memory", "1", INA_KERNEL="/nowhere/linux")
     assert run.returncode == 125
-    assert run.stderr == ("ina-lab: there is no kernel at /nowhere/linux: run `make kernel`, or "
+    assert run.stderr == ("ina-lab: no kernel found at /nowhere/linux: run `make kernel`, or "
                           "set INA_KERNEL\n")
 
 
 def test_missing_bridge():
     run = call("run", "-n", "2", "--", "true", INA_BRIDGE="/nowhere/bridge")
     assert run.returncode == 125
-    assert run.stderr == "ina-lab: there is no bridge at /nowhere/bridge: build it, or set INA_BRIDGE\n"
+    assert run.stderr == "ina-lab: no bridge found at /nowhere/bridge: build it, or set INA_BRIDGE\n"
 
 
 def test_results_that_cannot_be_written():
@@ -109,7 +109,7 @@ def test_results_that_cannot_be_written():
 def test_more_memory_than_there_is():
     run = call("run", "-n", "8", "--memory", "65536", "--", "true")
     assert run.returncode == 125
-    assert "no room for 8 hosts of 65536 MiB" in run.stderr
+    assert "8 hosts of 65536 MiB need" in run.stderr
 
 
 def test_man_page():
@@ -131,15 +131,15 @@ def test_help_and_doctor():
 
 
 @pytest.mark.parametrize("arguments, what", [
-    ("run --topology leaf-spine:2x17 -- true", "leaf-spine:2x17: switch 'leaf0': 18 ports, and a switch has 16 at most"),
+    ("run --topology leaf-spine:2x17 -- true", "leaf-spine:2x17: switch 'leaf0': it has 18 ports, and the most is 16"),
     ("run -n 3 --topology leaf-spine:2x2 -- true", "-n 3: --topology leaf-spine:2x2 has 4 hosts"),
     ("run --topology leaf-spine:2x2 --at leaf2:up0,delay=1 -- true", "no cable or switch 'leaf2:up0'"),
-    ("run --topology leaf-spine:2x2 --pcap a --pcap-cable leaf2:up0 -- true", "--pcap-cable leaf2:up0: there is no such cable"),
+    ("run --topology leaf-spine:2x2 --pcap a --pcap-cable leaf2:up0 -- true", "--pcap-cable leaf2:up0: no such cable"),
     ("run -n 2 --at 2,delay=1 -- true", "no cable or switch '2'"),
     ("topology", "takes FABRIC"),
     ("topology tree:2 --svg", "takes FABRIC"),
     ("topology clos:1x2", "clos:SPINESxLEAVESxHOSTS"),
-    ("topology /nowhere/at-all", "/nowhere/at-all: no file that can be read"),
+    ("topology /nowhere/at-all", "/nowhere/at-all: not a readable file"),
 ])
 def test_bad_fabrics(arguments, what):
     run = call(*arguments.split())

@@ -53,7 +53,7 @@ def test_loss_is_repaired(lab):
     run = lab.run("--loss-up", "0.01", "--loss-down", "0.01", "--seed", "7", command=AFTER_ROOT % (
         "ibv_rc_pingpong -c -g 1 -n 100", "ibv_rc_pingpong -c -g 1 -n 100 $INA_ROOT"))
     assert run.returncode == 0, run.err
-    assert "ina-lab: faults made:" in run.err
+    assert "ina-lab: injected faults:" in run.err
 
 
 def test_an_interface_comes_back(lab):

@@ -96,7 +96,7 @@ class Project:
                 if target:
                     yield file, target, "includes"
                 elif not GENERATED.match(name):
-                    self.unresolved.append(f'{file} includes "{name}", which is neither beside it nor a path from the root')
+                    self.unresolved.append(f'{file} includes "{name}", which is neither in its folder nor a path from the root')
 
     def instances(self):
         home = {name: file for file, text in self.texts.items() if file.endswith(".sv") for name in MODULE.findall(text)}

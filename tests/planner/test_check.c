@@ -94,7 +94,7 @@ static void test_ways(void **state)
 	check_says(planned, "a flow of 0 cables");
 	*flow = good;
 	flow->to++;
-	check_says(planned, "a flow misses its end");
+	check_says(planned, "a flow does not reach its end");
 	*flow = good;
 	/* From a leaf up, down and up again; and from a host through that host. */
 	flow->length = 3;

@@ -24,7 +24,7 @@ def check(run, *parts):
     ('{"jobs": [' + GOOD + ']} x', ["line 1", "end of file"]),
     ('{"jobs": [], "jobs": []}', ["duplicate object key"]),
     ('[]', ["[]", "not an object"]),
-    ('{}', ['"jobs"', "not a list"]),
+    ('{}', ['"jobs"', "must be a list"]),
     ('{"jobs": []}', ['"jobs" []']),
     ('{"jobs": [3]}', ["job 0", "3", "not an object"]),
     ('{"speed": 1, "jobs": [' + GOOD + ']}', ['"speed" 1', "no such field"]),
@@ -32,7 +32,7 @@ def check(run, *parts):
     ('{"jobs": [{"hosts": 2}]}', ["job 0", '"name"']),
     ('{"jobs": [{"name": "", "hosts": 2}]}', ["job 0", '"name" ""']),
     ('{"jobs": [{"name": "a b", "hosts": 2}]}', ["job 0", '"name" "a b"']),
-    ('{"jobs": [' + GOOD + ', ' + GOOD + ']}', ["job 1", '"name" "a"', "job 0 has this name too"]),
+    ('{"jobs": [' + GOOD + ', ' + GOOD + ']}', ["job 1", '"name" "a"', "job 0 has the same name"]),
     ('{"jobs": [{"name": "a"}]}', ["job 'a'", '"hosts"']),
     ('{"jobs": [{"name": "a", "hosts": 5}]}', ["job 'a'", '"hosts" 5', "4 hosts left of its 4"]),
     ('{"jobs": [{"name": "a", "hosts": 3}, {"name": "b", "hosts": 2}]}', ["job 'b'", '"hosts" 2', "1 hosts left"]),
@@ -40,7 +40,7 @@ def check(run, *parts):
     ('{"jobs": [{"name": "a", "hosts": [0, 4]}]}', ["job 'a'", '"hosts" 4', "not a host", "0 to 3"]),
     ('{"jobs": [{"name": "a", "hosts": [0, "x"]}]}', ["job 'a'", '"hosts" "x"']),
     ('{"jobs": [{"name": "a", "hosts": [1, 1]}]}', ["job 'a'", '"hosts" 1', "twice"]),
-    ('{"jobs": [{"name": "a", "hosts": [1]}]}', ["job 'a'", '"hosts" [1]', "two hosts or more"]),
+    ('{"jobs": [{"name": "a", "hosts": [1]}]}', ["job 'a'", '"hosts" [1]', "at least two hosts"]),
     ('{"jobs": [{"name": "a", "hosts": 2, "server": 4}]}', ["job 'a'", '"server" 4', "not a host"]),
     ('{"jobs": [{"name": "a", "hosts": 2, "server": 1}]}', ["job 'a'", '"server" 1', "one of the job's hosts"]),
     ('{"jobs": [{"name": "a", "hosts": 2, "memory": -1}]}', ["job 'a'", '"memory" -1']),
@@ -63,7 +63,7 @@ def test_jobs(tmp_path, text, parts):
 
 
 @pytest.mark.parametrize("text, parts", [
-    ('{"switches": [{"name": "a", "hosts": 2}, {"name": "b", "hosts": 2}]}', ["no way up and down from host 0 (at 'a') to host 2"]),
+    ('{"switches": [{"name": "a", "hosts": 2}, {"name": "b", "hosts": 2}]}', ["no path up and down from host 0 (at 'a') to host 2"]),
     ('{"switches": [{"name": "a", "hosts": 2}], "cables": {"host0": {"link-rate": 0}}}', ["'host0'", "link-rate", "'0'"]),
     ('{"switches": [{"name": "a", "hosts": 2}], "cables": {"host7": {"link-rate": "1G"}}}', ["'host7'"]),
     ('{"switches": [{"name": "a", "hosts": [0, 0]}]}', ["'a'", "host 0"]),
@@ -78,8 +78,8 @@ def test_fabrics(tmp_path, text, parts):
 @pytest.mark.parametrize("arguments, part", [
     ("", "takes a fabric and a file of jobs"),
     ("tree:4", "takes a fabric and a file of jobs"),
-    ("tree:4 a b", "'b' is one argument too many"),
-    ("tree:4 /nowhere/jobs.json", "jobs /nowhere/jobs.json: no file that can be read"),
+    ("tree:4 a b", "too many arguments: 'b'"),
+    ("tree:4 /nowhere/jobs.json", "jobs /nowhere/jobs.json: not a readable file"),
     ("tree:0 a", "tree:0"),
     ("/nowhere/fabric.json a", "/nowhere/fabric.json"),
     ("--example torus", "not 'torus'"),
@@ -98,7 +98,7 @@ def test_arguments(arguments, part):
 def test_output_that_cannot_be_written():
     with open("/dev/full", "w") as full:
         run = subprocess.run([PLAN, "--example", "grid"], stdout=full, stderr=subprocess.PIPE, text=True)
-    assert run.returncode == 1 and run.stderr == "ina-plan: stdout could not be written in full: check the free space\n"
+    assert run.returncode == 1 and run.stderr == "ina-plan: could not write all of stdout: check the free space\n"
 
 
 def test_man_page():

@@ -272,8 +272,8 @@ void contested(Random &random, int lag)
 	      "the flow's own packet went lost, %d clocks after", lag);
 	const bool out = rtl.counter(FRAMES_PASSED) > 0;
 
-	CHECK(lag > -10 || !out, "put out %d clocks after a packet of its own", -lag);
-	CHECK(lag < 10 || out, "not put out");
+	CHECK(lag > -10 || !out, "evicted %d clocks after its last packet", -lag);
+	CHECK(lag < 10 || out, "not evicted");
 	if (out) {
 		rtl.in[1].push_back(peer.leave());
 		rtl.settle();

@@ -96,7 +96,7 @@ class Beats
 		      "first, last of beat %u of %u", beat, held.beats());
 		CHECK(dut->m_quads == (ends ? held.quads - 4 * beat : 4), "quads of beat %u", beat);
 		if (ends) {
-			CHECK(dut.clocks != ended_at + 1, "two packets end one behind the other");
+			CHECK(dut.clocks != ended_at + 1, "two packets end in consecutive clocks");
 			ended_at = dut.clocks;
 		}
 		beat++;
@@ -116,8 +116,8 @@ int main()
 		beats.set_pace(pace[0], pace[1]);
 		for (unsigned i = 0; i < 100000; i++)
 			beats.clock();
-		CHECK(beats.packets > 1000 && beats.back_to_back > 100, "%u packets, %u at once",
-		      beats.packets, beats.back_to_back);
+		CHECK(beats.packets > 1000 && beats.back_to_back > 100,
+		      "%u packets, %u at the same time", beats.packets, beats.back_to_back);
 		CHECK(!pace[1] || beats.held_back > 1000, "%u clocks held back", beats.held_back);
 	}
 	return 0;

@@ -164,6 +164,6 @@ int main()
 
 	for (unsigned i = 0; i < 200000; i++)
 		ends.clock();
-	CHECK(ends.at_once > 10000, "%u at once", ends.at_once);
+	CHECK(ends.at_once > 10000, "%u at the same time", ends.at_once);
 	return 0;
 }

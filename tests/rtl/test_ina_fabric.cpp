@@ -275,11 +275,11 @@ struct engine {
 		while (!rtl.is_idle() && rtl.clock() < end)
 			rtl.step();
 		if (!rtl.is_idle())
-			check("it is busy for ever");
+			check("it is busy forever");
 		for (unsigned i = 0; i < IDLE_CLOCKS; i++) {
 			rtl.step();
 			if (!rtl.is_idle())
-				check("it is busy by itself, " + std::to_string(i + 1) +
+				check("it is busy without input, " + std::to_string(i + 1) +
 				      " clocks after it was idle");
 		}
 	}

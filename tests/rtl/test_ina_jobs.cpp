@@ -176,7 +176,7 @@ class Jobs
 		for (unsigned p = 0; port >= 0 && p < PORTS; p++) {
 			requests[p].others += static_cast<unsigned>(port) != p;
 			CHECK(requests[p].others < PORTS || !requests[p].active,
-			      "port %u asks, and %u others were answered meanwhile", p,
+			      "port %u asks, and %u others were answered in the meantime", p,
 			      requests[p].others);
 		}
 		for (const Job &job : jobs)
@@ -597,7 +597,7 @@ class Jobs
 		CHECK(!dut->answer_granted || !dut->answer_held, "granted and held");
 		CHECK(!(dut->lacked || context_wanted()) ||
 		              (is_possible(request) && !(at.uplinks >> port & 1)),
-		      "a context is wanted for what cannot be");
+		      "a context is requested for an impossible job");
 		CHECK(!dut->lacked || (no_room && no_share), "a context is lacked without a cause");
 		CHECK(!context_wanted() || (full && no_share && fits && request.id != wanted_by),
 		      "contexts are wanted without a cause");

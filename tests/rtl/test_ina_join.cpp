@@ -71,7 +71,7 @@ class Join
 		dut.tick();
 		dut->job_valid = 0xF;
 		dut.settle();
-		CHECK(dut->over == 0 && dut->closing == 0, "a new job is over");
+		CHECK(dut->over == 0 && dut->closing == 0, "a new job has ended");
 		std::fill(in_message, in_message + JOBS, false);
 		std::fill(over, over + JOBS, false);
 		broken = closing = 0;
@@ -293,7 +293,7 @@ class Join
 		      packet.slot, beat.index);
 		CHECK(dut->m_first == (beat.index == 0) && dut->m_last == ends,
 		      "first, last of beat %u of %u", beat.index, message.beats());
-		CHECK(!ends || !ended, "two packets end one behind the other");
+		CHECK(!ends || !ended, "two packets end in consecutive clocks");
 		ended = ends;
 		CHECK(dut->m_quads == (ends ? (message.quads - 1) % 4 + 1 : 4), "quads");
 		CHECK(dut->m_from == packet.from, "operands %x", dut->m_from);

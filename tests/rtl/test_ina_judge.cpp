@@ -139,7 +139,7 @@ class Judge
 		for (int i = 0; i < 2; i++) { // its flow is learned
 			dut.settle();
 			CHECK(!dut->en && !dut->token_valid && !dut->write_valid,
-			      "a JOIN goes on before its flow is learned");
+			      "a JOIN is forwarded before its flow is learned");
 			dut.tick();
 			dut->answer_valid = 0;
 			dut->answer_granted = 0;
@@ -249,7 +249,7 @@ Verdict verdict_out(Judge &judge)
 	if (judge.dut->token_pass)
 		return judge.dut->break_valid ? BREAK_AND_PASS : PASS;
 	if (judge.dut->events >> SUSPECTS_DROPPED & 1) {
-		CHECK(judge.dut->break_valid == judge.dut->leave_valid, "put out by halves");
+		CHECK(judge.dut->break_valid == judge.dut->leave_valid, "half evicted");
 		return judge.dut->break_valid ? OUT : SUSPECT;
 	}
 	if (judge.dut->events >> QUIET_DROPPED & 1)
@@ -379,7 +379,7 @@ void test_join_beside_a_gap()
 	judge.learn(7, 100, 0);
 	judge.queue[0].sums = 1;
 	judge.show(7, 102, DATA_LANE, 4);
-	CHECK(verdict_of(judge) == PROBE, "a packet past a gap goes on");
+	CHECK(verdict_of(judge) == PROBE, "a packet after a gap is forwarded");
 	judge.next();
 	judge.show(8, 200, JOIN_LANE, 3, 4, true, true, true, true);
 	judge.grant(1);
@@ -403,7 +403,7 @@ void test_held()
 		judge.dut.tick();
 		judge.dut->answer_valid = judge.dut->answer_held = 0;
 		judge.dut.tick();
-		CHECK(verdict_out(judge) == DROP, "a JOIN that is held goes on");
+		CHECK(verdict_out(judge) == DROP, "a held JOIN is forwarded");
 		CHECK((judge.dut->events >> JOINS_HELD & 1) == !uplink &&
 		              (judge.dut->events >> NO_ROOM_DROPPED & 1) == uplink,
 		      "events %x", judge.dut->events);
@@ -572,12 +572,12 @@ void test_silence()
 		if (i == 10)
 			end();
 		show_suspect(judge, i, 101);
-		CHECK(verdict_of(judge) == SUSPECT, "a flow that is alive is put out");
+		CHECK(verdict_of(judge) == SUSPECT, "a live flow is evicted");
 		judge.next();
 	}
 	end();
 	show_suspect(judge, 0, 101);
-	CHECK(verdict_of(judge) == OUT, "a silent flow is not put out");
+	CHECK(verdict_of(judge) == OUT, "a silent flow is not evicted");
 }
 
 /// After a reset, SENDs are dropped until the second tick, whether their flow is known or not. A

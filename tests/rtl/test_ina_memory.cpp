@@ -87,7 +87,7 @@ int main()
 				idle |= uint64_t{1} << j;
 		bench::set_bits(dut->idle, 0, JOBS, idle);
 		for (unsigned clocks = 0; dut.settle(), dut->busy; clocks++) {
-			CHECK(clocks < 2 * JOBS + 2, "busy for ever");
+			CHECK(clocks < 2 * JOBS + 2, "busy forever");
 			dut.tick();
 		}
 		for (unsigned j = 0; j < JOBS; j++)

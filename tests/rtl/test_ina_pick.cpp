@@ -611,7 +611,8 @@ void test_one_transaction()
 
 	clear(dut);
 	ask(dut, -1, 0);
-	CHECK(choices(dut, CLOCKS) == std::vector<unsigned>{ALL}, "the same sum, but not at once");
+	CHECK(choices(dut, CLOCKS) == std::vector<unsigned>{ALL},
+	      "the same sum, but not in the same clock");
 	for (unsigned field = 0; field < 6; field++)
 		for (unsigned other = 0; other < PORTS; other++) {
 			if (field == 1 && JOBS < 2)
@@ -808,8 +809,8 @@ void test_held_path()
 			      held, has_room ? "is held" : "has no room", went[JOIN], went[RAW],
 			      went[RESEND], went[DOWN]);
 			for (unsigned kind = 0; kind < 4; kind++)
-				CHECK(!crowd.counts[held][kind], "kind %u goes where it cannot",
-				      kind);
+				CHECK(!crowd.counts[held][kind],
+				      "kind %u leaves on an impossible path", kind);
 		}
 }
 

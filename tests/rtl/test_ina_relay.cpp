@@ -98,7 +98,7 @@ class Relay
 		dut.tick();
 		dut->job_valid = 0xF;
 		dut.settle();
-		CHECK(dut->over == 0 && dut->closing == 0, "a new job is over");
+		CHECK(dut->over == 0 && dut->closing == 0, "a new job has ended");
 		std::fill(over, over + JOBS, false);
 		broken = closing = 0;
 		ended = false;
@@ -458,7 +458,7 @@ class Relay
 		      "first, last of beat %u of %u", beat.index, message.beats());
 		CHECK(header_due == (beat.index == 0 ? packet.mask : 0), "header and beat apart");
 		header_due = 0;
-		CHECK(!ends || !ended, "two packets end one behind the other");
+		CHECK(!ends || !ended, "two packets end in consecutive clocks");
 		ended = ends;
 		CHECK(dut->m_quads == quads, "quads");
 		CHECK(dut->m_leave == packet.leaves(), "a LEAVE: %u", dut->m_leave);

@@ -70,7 +70,7 @@ void test_behind()
 	CHECK(dut->behind == 8, "it does not wait for the next one");
 	for (unsigned i = 0; i < PATIENCE_MOST - PATIENCE_CLOCKS; i++)
 		dut.tick();
-	CHECK(dut->behind == 0, "it waits for ever");
+	CHECK(dut->behind == 0, "it waits forever");
 
 	dut->s_valid = 1;
 	dut->s_resend = bench::Resend{1, 0, 0, 0, 0}.bits();
@@ -112,7 +112,7 @@ void test_jobs_apart()
 			dut.tick();
 		answer(dut, 1, true);
 	}
-	CHECK(dut->behind == 2, "while another job's answers come, job 3 waits for ever");
+	CHECK(dut->behind == 2, "while another job's answers come, job 3 waits forever");
 }
 
 } // namespace

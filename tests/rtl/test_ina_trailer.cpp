@@ -154,7 +154,7 @@ int main()
 		      "beat %u of job %u: wrong data or flag", i, job);
 	}
 	CHECK(flagged > 1000 && clean > 1000, "%u flagged, %u clean", flagged, clean);
-	CHECK(told > 500, "%u were told of others", told);
+	CHECK(told > 500, "%u were notified of other jobs", told);
 	CHECK(lowered > 500 && kept > 500, "%u lowered, %u kept", lowered, kept);
 	CHECK(asked_for > 500 && others > 500,
 	      "a context was asked for %u times, and %u trailers were of others", asked_for,

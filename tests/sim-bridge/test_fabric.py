@@ -251,13 +251,13 @@ def test_a_host_that_moves(start):
 
 
 @pytest.mark.parametrize("options,why", [
-    (["--topology", "leaf-spine:2x3"], "it has 6 hosts, and there are 4 ports"),
+    (["--topology", "leaf-spine:2x3"], "it has 6 hosts, but 4 ports are given"),
     (["--topology", "leaf-spine:2x2x2"], "leaf-spine:LEAVESxHOSTS"),
-    (["--topology", "none.json"], "none.json: no file"),
+    (["--topology", "none.json"], "none.json: not a readable file"),
     (["--topology", "leaf-spine:2x2", "--at", "leaf2:up0,queue=1"], "no cable or switch 'leaf2:up0'"),
     (["--topology", "leaf-spine:2x2", "--at", "leaf1:up0,queue=x"], "--queue takes"),
-    (["--topology", "leaf-spine:2x2", "--at", "leaf1,queue=1"], "no option of a switch"),
-    (["--topology", "leaf-spine:2x2", "--pcap", "x.pcap", "--pcap-cable", "leaf1"], "there is no such cable"),
+    (["--topology", "leaf-spine:2x2", "--at", "leaf1,queue=1"], "not an option of a switch"),
+    (["--topology", "leaf-spine:2x2", "--pcap", "x.pcap", "--pcap-cable", "leaf1"], "no such cable"),
 ])
 def test_wrong(start, tmp_path, options, why):
     with pytest.raises(AssertionError):

@@ -102,7 +102,7 @@ GOOD_PORTS = ["--port", "fd={0}", "--port", "fd={1}"]
     (["--port", "fd={0}"], "two ports"),
     (["--port", "fd={0}", "--port", "fd={0}"], "given twice"),
     (["--port", "fd=0", "--port", "fd={0}"], "descriptor 0"),
-    (["--port", "fd=900"], "900 is no open socket"),
+    (["--port", "fd=900"], "900 is not an open socket"),
     (["--port", "3"], "must be fd=N"),
     (["--port", "fd=-1"], "must be fd=N"),
     (GOOD_PORTS + ["--aggregator", "asic"], "takes one of rtl, model, off"),
@@ -157,8 +157,8 @@ def test_too_many_ports_for_the_rtl():
     (["--check", "4", "--aggregator", "model", "--jobs", "5", "--packet-memory", "64", "--window", "64"], ""),
     (["--check", "17"], "16 ports at most, not 17"),
     (["--check", "1"], "--check takes a whole number from 2 to 256, not '1'"),
-    (["--check", "2"] + GOOD_PORTS, "--check takes no --port"),
-    (["--check", "4", "--start-delay", "4:1s"], "--start-delay names host 4, and the last of 4 hosts is 3"),
+    (["--check", "2"] + GOOD_PORTS, "--check does not take --port"),
+    (["--check", "4", "--start-delay", "4:1s"], "--start-delay names host 4, but the last of 4 hosts is 3"),
 ])
 def test_checks_alone(arguments, complaint):
     done = run_with(arguments)

@@ -15,7 +15,7 @@ MEMORY_MIB = 192  # for a host with many ranks, if its share would be smaller
 def test_ranks(tmp_path):
     """One rank of each machine communicates for it. Every element of every sum is right on all ranks, and the sums come from the
     switches."""
-    assert HOSTS in FABRICS, f"INA_HOSTS={HOSTS} is none of {list(FABRICS)}"
+    assert HOSTS in FABRICS, f"INA_HOSTS={HOSTS} is not one of {list(FABRICS)}"
     result = perf(tmp_path, HOSTS, [*VIRTUAL, "--topology", FABRICS[HOSTS], "--aggregator", "rtl", "--ranks-per-host", RANKS_PER_HOST,
                                     *(["--memory", MEMORY_MIB] if HOSTS > 16 else [])],
                   ["-b", "64K", "-e", "64K", "-n", 1, "-w", 0, "--schedule", "leader"], timeout_s=3000)

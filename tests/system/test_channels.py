@@ -72,7 +72,7 @@ def test_at_one_switch(tmp_path):
     result = perf(tmp_path, 3, MODEL, ["-b", 8, "-e", "2M", "-f", 16, "-t", "all", "-n", 2])
     assert_all_right(result, "ina")
     several = run(tmp_path, 3, MODEL, [*channels(3, "ina"), "-c", 1, "-b", 8, "-e", "2M", "-f", 16, "-t", "all", "-n", 2])
-    assert several.code == 0 and " by ring" not in several.err, several
+    assert several.code == 0 and " over the ring" not in several.err, several
     assert several.stats["aggregator"]["packets_joined"] >= result.stats["aggregator"]["packets_joined"], several
 
 
@@ -106,7 +106,7 @@ def test_a_spine_fails(tmp_path, name):
     result = run(tmp_path, RANKS, [*TWO_SPINES, "--at", f"spine1,{fault}"],
                  [*channels(2), "-c", 1, "-b", SIZE, "-e", SIZE, "-n", CALLS, "-w", 0])
     assert result.code == 0 and rows(result) == [("ina", 0)], result
-    assert result.err.count("channel 1 is without its aggregator") + result.out.count("channel 1 is without its aggregator") == RANKS, result
+    assert result.err.count("channel 1 lost its aggregator") + result.out.count("channel 1 lost its aggregator") == RANKS, result
     assert "channel 0 is" not in result.err + result.out, result
     # All bytes up from a leaf: aggregated data once; data that were under way, a few times more.
     up = sum(result.stats["cables"][f"leaf0:up{spine}"]["up"]["bytes"] for spine in (0, 1))
@@ -123,7 +123,7 @@ def test_a_spine_comes_back(tmp_path):
                  [*channels(2), "-c", 1, "-b", "256K", "-e", "256K", "-n", 100, "-w", 0])
     assert result.code == 0, result
     said = [line.split(": ", 2)[2] for line in (result.err + result.out).splitlines() if line.startswith("[0] libina: ") and ": channel" in line]
-    assert [re.sub(r"\d+$", "", line) for line in said] == ["channel 1 is without its aggregator, as of step ", "channel 1 has its aggregator, as of step "], result
+    assert [re.sub(r"\d+$", "", line) for line in said] == ["channel 1 lost its aggregator, as of step ", "channel 1 uses its aggregator, as of step "], result
     joined = result.stats["switches"]["spine1"]["aggregator"]["packets_joined"]
     assert joined > 0 and result.stats["switches"]["spine1"]["engine_resets"] == 1, result
 
@@ -134,7 +134,7 @@ def test_a_cable_is_cut(tmp_path):
     result = run(tmp_path, RANKS, [*TWO_SPINES, "--link-rate", "250M", "--at", "leaf0:up1,cut-at=50ms"],
                  [*channels(2), "-c", 1, "-b", "256K", "-e", "256K", "-n", 60, "-w", 0])
     assert result.code == 0, result
-    assert f"[0] libina: rank 0 of {RANKS}: channel 1 is without its aggregator" in result.err + result.out, result
+    assert f"[0] libina: rank 0 of {RANKS}: channel 1 lost its aggregator" in result.err + result.out, result
     assert result.stats["cables"]["leaf0:up1"]["up"]["dropped_cut"] > 0, result
     assert "channel 0 is" not in result.err + result.out, result
     # Its part goes to the other channel: each of three switches adds the data from two below it. Only the messages that were

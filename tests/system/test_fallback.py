@@ -46,8 +46,8 @@ def test_the_aggregator_is_demanded_and_reset(tmp_path):
 
 @pytest.mark.parametrize("aggregator, options, words", [
     ("model", [], ["rxe0 192.0.2.1, GID 1 ::ffff:192.0.2.1, path MTU 4096", "from rank 1 at 192.0.2.2", ": aggregated"]),
-    ("model", ["--reset-every", "300"], ["goes on by ring: the aggregator dropped out in message", "aggregated again"]),
-    ("off", [], ["by ring: no aggregator, or it refused (1 of 2 joined)"])])
+    ("model", ["--reset-every", "300"], ["continues over the ring: the aggregator dropped out in message", "aggregated again"]),
+    ("off", [], ["over the ring: no aggregator, or it refused (1 of 2 joined)"])])
 def test_the_log_says_so(tmp_path, aggregator, options, words):
     result = run(tmp_path, 2, ["--aggregator", aggregator, *options],
                  ["env", "INA_LOG=info", PERF, "-b", "4M", "-e", "4M", "-n", "20"])

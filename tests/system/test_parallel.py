@@ -77,7 +77,7 @@ def test_a_rank_that_dies(tmp_path, victim):
                f"[ $INA_RANK != {victim} ] || {{ sleep 1; kill -9 $pid; }}; wait $pid")
     result = run(tmp_path, 2, [*MODEL, "--host-byte-cost", 20, *ranks((2, 3))], ["sh", "-c", command])
     assert result.code not in (0, 124, 125), result
-    assert result.err.count(f"INA_ERR_PEER: rank {victim} is gone") == 4, result
+    assert result.err.count(f"INA_ERR_PEER: rank {victim} disconnected") == 4, result
 
 
 def test_ranks_that_disagree(tmp_path):
@@ -104,7 +104,7 @@ def test_against_flat_ring(tmp_path, hosts, locals_):
 
 
 @pytest.mark.parametrize("hosts, sentence", [
-    (1, "will not help: there is one machine"),
+    (1, "will not help: all ranks are on one machine"),
     (2, "will not save bytes: a ring of 2 machines sends M as well"),
     (3, "sends M between machines, where a ring sends 1.33 M"),
 ])
@@ -119,7 +119,7 @@ def test_explain(tmp_path, hosts, sentence):
 @pytest.mark.parametrize("text, complaint", [
     ("0", "--ranks-per-host takes a whole number from 1 to 1024"),
     ("1,2,3", "--ranks-per-host has 3 numbers for 2 hosts"),
-    ("1000", "2000 ranks are more than 1024"),
+    ("1000", "2000 ranks exceed the limit of 1024"),
 ])
 def test_wrong_options(tmp_path, text, complaint):
     result = run(tmp_path, 2, ["--ranks-per-host", text], ["true"])

@@ -85,7 +85,7 @@ def test_lossy_cables(tmp_path):
 
 
 PARTED = {
-    "a leaf without": (["--at", "b,aggregator=off"], "nothing before it adds them up"),
+    "a leaf without": (["--at", "b,aggregator=off"], "no aggregator before it sums them"),
     "a spine without": (["--at", "spine,aggregator=off"], "no aggregator is above both"),
     "none": (["--aggregator", "off"], "no aggregator, or it refused"),
 }
@@ -127,17 +127,17 @@ def test_a_switch_that_does_not_come(tmp_path):
     lab = [*MODEL, *SLOW, *leaves(tmp_path, [0, 2], [1, 3], spine={"aggregator": "off"})]
     result = run(tmp_path, 4, lab, ["env", "INA_LOG=info", PERF, "-c", 1, *[str(word) for word in SOME]])
     assert result.code == 0, result
-    still = [line for line in result.err.splitlines() if "by ring still: no aggregator is above both" in line]
+    still = [line for line in result.err.splitlines() if "still over the ring: no aggregator is above both" in line]
     assert len(still) >= 4 and len(still) % 4 == 0, result
     assert result.aggregator["packets_joined"] == 0, result
 
 
 DRAWN = """\
 switch 1, level 2, the top: sums 2 ports for all 4 ranks
-    port 0: switch 2, level 1: sums 2 ports, and goes up as rank 2's
+    port 0: switch 2, level 1: sums 2 ports, and sends the sum up as rank 2
         port 0: rank 0
         port 1: rank 2
-    port 1: switch 3, level 1: sums 2 ports, and goes up as rank 3's
+    port 1: switch 3, level 1: sums 2 ports, and sends the sum up as rank 3
         port 0: rank 1
         port 1: rank 3
 when opened: aggregated by switches of 2 levels, 64 of 128 packets granted
@@ -150,7 +150,7 @@ switch 2, level 1: sums nothing
 switch 3, level 1: sums nothing
     port 0: rank 1
     port 1: rank 3
-when opened: by ring: no aggregator is above both switch 2 with rank 0 and switch 3 with rank 1
+when opened: over the ring: no aggregator is above both switch 2 with rank 0 and switch 3 with rank 1
 """
 
 

@@ -34,7 +34,7 @@ def test_three_jobs_take_turns(tmp_path, hosts, started, seed):
     # A job that gives way frees its context immediately.
     assert result.aggregator["jobs_opened"] == result.aggregator["jobs_closed"] > 6 and result.aggregator["jobs_broken"] == 0, result
     assert all(job["yields"] > 0 and job["rejoins"] > 0 for job in counted), result
-    assert "goes on by ring: the job gives its place at the aggregator to another" in result.err, result
+    assert "continues over the ring: the job yields its aggregator context to another job" in result.err, result
 
 
 def test_nobody_starves(tmp_path):

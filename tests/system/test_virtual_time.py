@@ -189,8 +189,8 @@ def test_a_host_that_spins_is_named(tmp_path):
     (["--virtual-time", "--link-delay", "5"], "--link-delay takes TIME"),
     (["--virtual-time", "--kill", "1"], "--kill takes HOST:TIME"),
     (["--virtual-time", "--reset-at", "1:2ms"], "--reset-at takes TIME"),
-    (["--reset-at", "1ms"], "--reset-at is for --virtual-time"),
-    (["--link-rate", "10G"], "--link-rate is for --virtual-time"),
+    (["--reset-at", "1ms"], "--reset-at requires --virtual-time"),
+    (["--link-rate", "10G"], "--link-rate requires --virtual-time"),
 ])
 def test_wrong_options(tmp_path, options, complaint):
     result = run(tmp_path, 2, options, ["true"])

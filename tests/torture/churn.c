@@ -193,7 +193,7 @@ static bool is_right(struct churn *churn, const struct call *call, int ranks,
 	}
 	if (data[call->count * width] == GUARD)
 		return true;
-	say(churn, "call", "WRONG the byte behind %zu elements was written to", call->count);
+	say(churn, "call", "WRONG the byte after %zu elements was written to", call->count);
 	return false;
 }
 
@@ -407,7 +407,7 @@ int main(int argc, char **argv)
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (!read_arguments(&churn, &options, root, argc, argv)) {
-		fprintf(stderr, "churn: wants SEED COMMUNICATORS ROUNDS ELEMENTS ALGORITHM [VICTIM]"
+		fprintf(stderr, "churn: needs SEED COMMUNICATORS ROUNDS ELEMENTS ALGORITHM [VICTIM]"
 		                ", and INA_RANK and INA_RANKS; CHURN_JOB is 0 to 15\n");
 		return 2;
 	}

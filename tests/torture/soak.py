@@ -48,12 +48,12 @@ def ack_timeout(options):
 def parse():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--build", default="build", type=Path, help="the folder with ina-lab and churn (build)")
-    parser.add_argument("--seconds", type=int, default=600, help="of real time (600)")
-    parser.add_argument("--seed", type=int, default=int(time.time()), help="of faults and work (the time)")
+    parser.add_argument("--seconds", type=int, default=600, help="seconds of real time (600)")
+    parser.add_argument("--seed", type=int, default=int(time.time()), help="seed of faults and work (the time)")
     parser.add_argument("--aggregator", default="rtl", help="rtl or model (rtl)")
-    parser.add_argument("--jobs", type=int, default=1, choices=range(1, JOBS_MAX + 1), metavar="N", help="at once on these hosts, 1 to 16 (1)")
+    parser.add_argument("--jobs", type=int, default=1, choices=range(1, JOBS_MAX + 1), metavar="N", help="concurrent jobs on these hosts, 1 to 16 (1)")
     parser.add_argument("--contexts", type=int, default=JOBS_MAX, choices=range(1, JOBS_MAX + 1), metavar="N",
-                        help="of the aggregator; the model, where they are not 16 (16)")
+                        help="contexts of the aggregator; other values than 16 need the model (16)")
     options = parser.parse_args()
     if options.contexts != JOBS_MAX:
         options.aggregator = "model"

@@ -68,7 +68,7 @@ def judge_end(schedule, run, lines):
         wrong.append(f"of (job, rank) {sorted(missing)} did not come to their end")
     # A rank that dies after its own end may do so before or after the end of all.
     if run.code not in ({0} if not killed else {0, 125} if killed <= ended else {125}):
-        said = [line for line in run.err.splitlines() if "bridge" in line or "time is up" in line]
+        said = [line for line in run.err.splitlines() if "bridge" in line or "(--timeout)" in line]
         wrong.append(f"ina-lab ended with {run.code}: {'; '.join(said)}")
     if run.stats["virtual_time"]["run_ns"] > END_S * 1e9:
         wrong.append(f"it took {run.stats['virtual_time']['run_ns'] / 1e9:.1f} s of virtual time")
@@ -78,7 +78,7 @@ def judge_end(schedule, run, lines):
 def judge_together(lines):
     """A call that fails on one rank fails on all: no rank closes the communicator well."""
     failed = {(line.job, line.index) for line in lines if line.phase == "call" and line.status != "WRONG"}
-    return [f"{complaint(line)}: closed well, and another rank failed in it"
+    return [f"{complaint(line)}: closed well, but another rank failed in it"
             for line in lines if line.phase == "done" and (line.job, line.index) in failed]
 
 
@@ -142,7 +142,7 @@ def judge_aggregator(schedule, stats, lines):
         wrong.append(f"the aggregator refused {counters['joins_refused']} JOINs")
     if schedule.victim < 0 and not counters["packets_joined"]:
         wrong.append("the aggregator joined no packet")
-    return wrong + [f"{complaint(line)}: nothing befell the aggregator" for line in lines
+    return wrong + [f"{complaint(line)}: the aggregator had no fault" for line in lines
                     if line.phase == "done" and line.count("ring") + line.count("fallbacks")]
 
 
@@ -172,7 +172,7 @@ def judge_faults(schedule, stats):
 
 
 def names(rank, text):
-    """'rank 2 is gone', 'ranks 1, 2 did not come'."""
+    """'rank 2 disconnected', 'ranks 1, 2 did not connect'."""
     found = re.search(r"\branks? (\d+(?:(?:, | and )\d+)*)", text)
     return bool(found) and str(rank) in re.findall(r"\d+", found[1])
 

@@ -41,7 +41,7 @@ def parse():
     parser.add_argument("--build", default="build", type=Path)
     parser.add_argument("--aggregator", default="rtl", choices=("rtl", "model"))
     parser.add_argument("--steps", default=900, type=int, help="of 128 pictures (900)")
-    parser.add_argument("--out", type=Path, help="where the picture and its data go (BUILD/demo-training)")
+    parser.add_argument("--out", type=Path, help="folder for the picture and its data (BUILD/demo-training)")
     options = parser.parse_args()
     options.out = options.out or options.build / "demo-training"
     options.out.mkdir(parents=True, exist_ok=True)
@@ -84,7 +84,7 @@ def virtual(options, tensor_bytes):
                 [str(options.build / "ina-perf"), "-b", str(size), "-e", str(size), "--compare", "--json", report.name])
             row = json.load(report)["rows"][0]
         ina_us, ring_us = row["result"]["time_us"], row["ring"]["time_us"]
-        print(f"  {rate:4} Gb/s: {ina_us:8.1f} us in the network, {ring_us:8.1f} us by ring: {ring_us / ina_us:.2f} times as fast", flush=True)
+        print(f"  {rate:4} Gb/s: {ina_us:8.1f} us in the network, {ring_us:8.1f} us over the ring: {ring_us / ina_us:.2f} times as fast", flush=True)
 
 
 def main():
@@ -95,15 +95,15 @@ def main():
     results = {way: train(options, way) for way in ("gloo", "ina")}
     plot = PLOT.format(out=options.out)
     if not shutil.which("gnuplot"):
-        print("  no picture: gnuplot is not there; scripts/install-packages.sh docs installs it")
+        print("  no picture: gnuplot is not installed; scripts/install-packages.sh docs installs it")
     elif subprocess.run(["gnuplot"], input=plot, text=True).returncode == 0:
         print(f"  {options.out}/curves.svg shows loss and accuracy of both")
     stats = results["ina"][1]["stats"]
-    print(f"  by ina: {stats['bytes_aggregated'] >> 20} MiB through the aggregator, {stats['bytes_ring'] >> 20} MiB by ring")
+    print(f"  by ina: {stats['bytes_aggregated'] >> 20} MiB through the aggregator, {stats['bytes_ring'] >> 20} MiB over the ring")
     virtual(options, results["ina"][1]["tensor_bytes"])
     reached = min(curve[-1]["accuracy"] for curve, _ in results.values())
     if reached < WANTED_ACCURACY:
-        sys.exit(f"demo-training: {reached:.1%} of the test pictures are recognised, and not {WANTED_ACCURACY:.0%}")
+        sys.exit(f"demo-training: {reached:.1%} of the test pictures are recognised, less than {WANTED_ACCURACY:.0%}")
 
 
 if __name__ == "__main__":

@@ -313,7 +313,7 @@ static void moves(MPI_Comm comm, int started)
 			if ((derived ? AT_GAPS(i) : row[i]) != root * 1000 + i)
 				fail("MPI_Bcast", derived ? "pairs" : "doubles", "", i);
 			if (gaps[i / 2 * 3 + 2] != -1)
-				fail("a gap behind MPI_Bcast", "pairs", "", i);
+				fail("a gap after MPI_Bcast", "pairs", "", i);
 		}
 	}
 	for (int way = 0; way < 6; way++) {

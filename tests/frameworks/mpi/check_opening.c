@@ -160,7 +160,7 @@ static void expect_error(int code, const char *what)
 	expect(code != MPI_SUCCESS, what);
 	MPI_Error_string(code, text, &length);
 	expect(strstr(text, "libina") != NULL, text);
-	if (strstr(text, "INA_MPI_THRESHOLD") || strstr(text, "by MPI"))
+	if (strstr(text, "INA_MPI_THRESHOLD") || strstr(text, "used MPI"))
 		printf("check_opening: rank %d: %s\n", rank, text);
 	fflush(stdout);
 }

@@ -105,8 +105,9 @@ static void outstanding(void)
 			}
 		}
 		for (int i = 0; i < SETS + 2; i++)
-			expect(requests[i] == MPI_REQUEST_NULL, "a request is there after its end");
-		expect(got == from, "a message beside started calls is wrong");
+			expect(requests[i] == MPI_REQUEST_NULL,
+			       "a request still exists after its end");
+		expect(got == from, "a message concurrent with started calls is wrong");
 		for (int s = 0; s < SETS; s++)
 			expect_sum(s, "a started all-reduce is wrong");
 	}
@@ -117,7 +118,7 @@ static void outstanding(void)
 	start(0, comms[0], &requests[0]);
 	MPI_Allreduce(in[2], out[2], COUNT, MPI_FLOAT, MPI_SUM, comms[0]);
 	MPI_Barrier(comms[0]);
-	expect_sum(2, "an all-reduce behind a started one is wrong");
+	expect_sum(2, "an all-reduce after a started one is wrong");
 	start(3, comms[1], &requests[1]);
 	MPI_Comm_free(&comms[1]);
 	MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
@@ -172,7 +173,7 @@ static void messages_under_way(void)
 			MPI_Allreduce(in[0], out[0], COUNT, MPI_FLOAT, MPI_SUM, comm);
 		MPI_Wait(&request, MPI_STATUS_IGNORE);
 		if (again < 2)
-			expect_sum(0, "an all-reduce beside a message is wrong");
+			expect_sum(0, "an all-reduce concurrent with a message is wrong");
 	}
 	free(large);
 }

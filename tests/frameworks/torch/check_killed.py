@@ -26,4 +26,4 @@ for step in range(3):
         print("all right", flush=True)
         break
 else:
-    raise AssertionError("nobody was told")
+    raise AssertionError("no rank received the error")

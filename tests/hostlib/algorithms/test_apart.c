@@ -750,12 +750,12 @@ static void a_late_rank_is_waited_for(void **state)
 			assert_int_equal(apart_of(r)->stage, INA_APART_GATHERING);
 		}
 	}
-	expect_timeout(0, "waited in vain for all ranks");
+	expect_timeout(0, "waiting for all ranks to enter the call");
 	assert_int_equal(start(2, &transfers[2], &failure), INA_OK);
 	for (int r = 0; r < 3; r++)
 		assert_int_equal(ROW->advance(apart_of(r), false, &moved, &failure), INA_OK);
 	assert_int_equal(apart_of(0)->stage, INA_APART_CONNECTING);
-	expect_timeout(0, "was not connected with its neighbours");
+	expect_timeout(0, "connecting to its neighbours");
 	close_ranks(3);
 
 	open_ranks(3, false);
@@ -781,7 +781,7 @@ static void a_rank_that_ends_does_not_let_others_connect(void **state)
 	assert_true(ina_disturbed(&ranks[1].control, &ranks[1].turn.current));
 	for (int r = 0; r < 2; r++) {
 		assert_int_equal(ROW->advance(apart_of(r), false, &moved, &failure), INA_ERR_PEER);
-		assert_string_equal(failure.text, "rank 2 is gone");
+		assert_string_equal(failure.text, "rank 2 disconnected");
 		assert_null(ranks[r].network.fabric.connections[INA_PURPOSE_APART].tx);
 	}
 	close_ranks(3);

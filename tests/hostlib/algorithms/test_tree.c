@@ -171,7 +171,7 @@ static void a_leaf_without_an_aggregator(void **state)
 	met(3, 2, 9, 1);
 	expect_parted(4, "no switch has an aggregator for rank 2");
 	met(2, 2, 9, 1);
-	expect_parted(4, "ranks 2 and 3 come to switch 9 by its port 1");
+	expect_parted(4, "ranks 2 and 3 both reach switch 9 through its port 1");
 }
 
 /* Leaves A and B are under a switch without an aggregator, through which they reach the spine's
@@ -183,7 +183,7 @@ static void a_middle_without_an_aggregator(void **state)
 		met(r, 1, r < 2 ? 0xA : 0xB, (uint32_t)r % 2);
 		met(r, 3, 9, 3);
 	}
-	expect_parted(4, "ranks 0 and 2 come to switch 9 by its port 3");
+	expect_parted(4, "ranks 0 and 2 both reach switch 9 through its port 3");
 }
 
 /* If a leaf has two ways up, which is no tree, all take the first rank's way. */
@@ -225,10 +225,10 @@ static void drawn(void **state)
 {
 	static const char expected[] =
 	        "switch 9, level 2, the top: sums 2 ports for all 4 ranks\n"
-	        "    port 6: switch a, level 1: sums 2 ports, and goes up as rank 3's\n"
+	        "    port 6: switch a, level 1: sums 2 ports, and sends the sum up as rank 3\n"
 	        "        port 0: rank 0\n"
 	        "        port 1: rank 3\n"
-	        "    port 7: switch b, level 1: sums 2 ports, and goes up as rank 2's\n"
+	        "    port 7: switch b, level 1: sums 2 ports, and sends the sum up as rank 2\n"
 	        "        port 0: rank 1\n"
 	        "        port 1: rank 2\n";
 	char text[2 * sizeof(expected)];

@@ -328,8 +328,8 @@ static void the_missing_are_named(void **state)
 	start_one(&ranks[2]);
 	pthread_join(ranks[0].thread, NULL);
 	pthread_join(ranks[2].thread, NULL);
-	all_get(&ranks[0], 1, INA_ERR_TIMEOUT, "ranks 1 and 3 did not come to 127.0.0.1:");
-	all_get(&ranks[2], 1, INA_ERR_TIMEOUT, "ranks 1 and 3 did not come to 127.0.0.1:");
+	all_get(&ranks[0], 1, INA_ERR_TIMEOUT, "ranks 1 and 3 did not connect to 127.0.0.1:");
+	all_get(&ranks[2], 1, INA_ERR_TIMEOUT, "ranks 1 and 3 did not connect to 127.0.0.1:");
 	ina_control_close(&ranks[0].control);
 	ina_control_close(&ranks[2].control);
 }
@@ -345,8 +345,8 @@ static void the_missing_are_named_to_whoever_came_first(void **state)
 	ranks[0].timeout_ms = 1500;
 	start(ranks, 2);
 	finish(ranks, 2);
-	all_get(ranks, 2, INA_ERR_TIMEOUT, "rank 2 did not come");
-	all_get(ranks, 1, INA_ERR_TIMEOUT, "rank 1 came and did not wait");
+	all_get(ranks, 2, INA_ERR_TIMEOUT, "rank 2 did not connect");
+	all_get(ranks, 1, INA_ERR_TIMEOUT, "rank 1 connected and did not wait");
 	close_all(ranks, 2);
 }
 
@@ -422,7 +422,7 @@ static void a_failure_that_cannot_be_told(void **state)
 	start(&rank, 1);
 	finish(&rank, 1);
 	all_get(&rank, 1, INA_ERR_DEVICE,
-	        "it has no device; rank 0 could not be told at 127.0.0.1:");
+	        "it has no device; could not report this to rank 0 at 127.0.0.1:");
 	ina_control_close(&rank.control);
 }
 
@@ -470,7 +470,8 @@ static void another_version_at_rank_0(void **state)
 	close(unknown_peer("INACTRL7 and what that may have said", 36));
 	finish(ranks, 1);
 	all_get(ranks, 1, INA_ERR_TIMEOUT,
-	        "sent away: somebody with version 7 of libina's control protocol, which here is C");
+	        "refused: a process with version 7 of libina's control protocol; this rank has "
+	        "version C");
 	close_all(ranks, 1);
 }
 
@@ -496,7 +497,7 @@ static void another_version_of_rank_0(void **state)
 	finish(&ranks[1], 1);
 	close(listener); /* it called again, and was not answered */
 	all_get(&ranks[1], 1, INA_ERR_TIMEOUT,
-	        "it speaks version 8 of libina's control protocol, this rank C");
+	        "it has version 8 of libina's control protocol, this rank has C");
 	close_all(&ranks[1], 1);
 }
 
@@ -524,7 +525,7 @@ static void a_rank_too_many(void **state)
 	ranks[2].options.ranks = 3;
 	start(ranks, 3);
 	finish(ranks, 3);
-	all_get(ranks, 3, INA_ERR_MISMATCH, "a rank 7 came, but the rank count is 3");
+	all_get(ranks, 3, INA_ERR_MISMATCH, "rank 7 connected, but the rank count is 3");
 	close_all(ranks, 3);
 }
 
@@ -541,10 +542,10 @@ static void the_same_rank_twice(void **state)
 	ranks[2].delay_ms = 200;
 	start(ranks, 3);
 	finish(ranks, 3);
-	all_get(ranks, 2, INA_ERR_TIMEOUT, "rank 2 did not come");
-	all_get(ranks, 2, INA_ERR_TIMEOUT, "sent away: two processes were started as rank 1");
+	all_get(ranks, 2, INA_ERR_TIMEOUT, "rank 2 did not connect");
+	all_get(ranks, 2, INA_ERR_TIMEOUT, "refused: two processes were started as rank 1");
 	all_get(&ranks[2], 1, INA_ERR_MISMATCH,
-	        "two processes were started as rank 1: the second is turned away");
+	        "two processes were started as rank 1: the second is refused");
 	close_all(ranks, 3);
 }
 
@@ -647,7 +648,7 @@ static void who_waits_no_longer_is_told_why(void **state)
 	(void)state;
 	prepare_later(ranks);
 	assert_int_equal(come_as_rank_1(&ranks[0], 0, &first, &failure), INA_ERR_TIMEOUT);
-	assert_non_null(strstr(failure.text, "ranks 1 and 2 did not come to 127.0.0.1:"));
+	assert_non_null(strstr(failure.text, "ranks 1 and 2 did not connect to 127.0.0.1:"));
 	ina_link_close(&first);
 	meet_later(ranks);
 }
@@ -727,9 +728,9 @@ static void a_job_without_a_name(void **state)
 {
 	(void)state;
 	send_away(NULL, 1, 4, INA_ERR_MISMATCH, "rank 1 was started as one of 4 ranks");
-	send_away(NULL, 7, 3, INA_ERR_MISMATCH, "a rank 7 came");
+	send_away(NULL, 7, 3, INA_ERR_MISMATCH, "rank 7 connected");
 	send_away(NULL, 2, 3, INA_ERR_MISMATCH, "two processes were started as rank 2");
-	send_away(NULL, 0, 4, INA_ERR_SYSTEM, "another job may be there");
+	send_away(NULL, 0, 4, INA_ERR_SYSTEM, "another job may use it");
 }
 
 static void secrets(void **state)
@@ -749,7 +750,7 @@ static void secrets(void **state)
 	start_one(&foreigner);
 	finish(&foreigner, 1);
 	start_one(&ranks[1]);
-	all_get(&foreigner, 1, INA_ERR_TIMEOUT, "its INA_SECRET is another");
+	all_get(&foreigner, 1, INA_ERR_TIMEOUT, "its INA_SECRET differs");
 	finish(ranks, 3);
 	assert_met(ranks, 3);
 	close_all(ranks, 3);

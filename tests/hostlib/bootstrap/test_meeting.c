@@ -230,7 +230,7 @@ static void all_name_who_is_gone(void **state)
 			continue;
 		assert_int_equal(ranks[r].outcome, INA_FAULT_FATAL);
 		assert_int_equal(ranks[r].failure.status, INA_ERR_PEER);
-		if (strcmp(ranks[r].failure.text, "rank 77 is gone") != 0)
+		if (strcmp(ranks[r].failure.text, "rank 77 disconnected") != 0)
 			fail_msg("rank %d: %s", r, ranks[r].failure.text);
 		last_ms = ranks[r].heard_ms > last_ms ? ranks[r].heard_ms : last_ms;
 		waiting++;
@@ -242,7 +242,7 @@ static void all_name_who_is_gone(void **state)
 	run_all();
 	for (int r = 0; r < count; r++) {
 		if (r != VICTIM && !ranks[r].waits)
-			assert_string_equal(ranks[r].failure.text, "rank 77 is gone");
+			assert_string_equal(ranks[r].failure.text, "rank 77 disconnected");
 	}
 }
 

@@ -131,10 +131,10 @@ static void everybody_sees_who_is_gone(void **state)
 	ina_control_close(&ranks[2].control);
 	for (int r = 0; r < RANKS; r++) {
 		if (r != 2)
-			finds(r, INA_ERR_PEER, "rank 2 is gone");
+			finds(r, INA_ERR_PEER, "rank 2 disconnected");
 	}
 	ina_control_close(&ranks[4].control);
-	finds(1, INA_ERR_PEER, "ranks 2 and 4 are gone");
+	finds(1, INA_ERR_PEER, "ranks 2 and 4 disconnected");
 }
 
 /* Rank 2 has died; rank 1 says so and ends. That does not count as the death of rank 1. */
@@ -144,11 +144,11 @@ static void a_farewell_gives_the_reason(void **state)
 
 	(void)state;
 	connect_all();
-	ina_fail(&failure, INA_ERR_PEER, "rank 2 is gone");
+	ina_fail(&failure, INA_ERR_PEER, "rank 2 disconnected");
 	ina_control_farewell(&ranks[1].control, &failure);
 	ina_control_close(&ranks[1].control);
-	finds(0, INA_ERR_PEER, "rank 2 is gone");
-	finds(3, INA_ERR_PEER, "rank 2 is gone");
+	finds(0, INA_ERR_PEER, "rank 2 disconnected");
+	finds(3, INA_ERR_PEER, "rank 2 disconnected");
 	assert_false(ina_ranks_have(&ranks[3].control.gone, 1));
 	assert_true(ina_ranks_have(&ranks[3].control.left, 1));
 }
@@ -300,7 +300,8 @@ static void unknown_peers_are_turned_away(void **state)
 {
 	struct ina_caller *callers[] = {greet(3, JOB_ID + 1), greet(1, JOB_ID),
 	                                greet(RANKS, JOB_ID)};
-	static const char *const why[] = {"another communicator", "not to call", "not to call"};
+	static const char *const why[] = {"another communicator", "must not connect",
+	                                  "must not connect"};
 	int silent = connect_silently(ranks[0].roster.endpoints[1].tcp_port);
 	pthread_t threads[3];
 

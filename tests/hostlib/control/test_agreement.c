@@ -80,7 +80,7 @@ static void gone_while_connecting(void **state)
 	agreed(&control, voters, 0, &failed, INA_ERR_DEVICE, "rank 1: ");
 	voters[2].has_voted = false;
 	ina_ranks_add(&control.gone, 2);
-	agreed(&control, voters, 0, &failed, INA_ERR_PEER, "rank 2 is gone");
+	agreed(&control, voters, 0, &failed, INA_ERR_PEER, "rank 2 disconnected");
 	ina_control_close(&control);
 }
 
@@ -111,7 +111,7 @@ static enum ina_agreement poll_once(struct ina_control *control, const struct in
 static void two_decisions_at_once(void **state)
 {
 	struct ina_failure none = {INA_OK, ""};
-	struct ina_failure failed = {INA_ERR_AGGREGATOR, "its JOIN was not joined"};
+	struct ina_failure failed = {INA_ERR_AGGREGATOR, "the aggregator refused this rank"};
 	const struct ina_vote good = {.what = "", .doing = "vote", .value = 3, .failed = &none};
 	const struct ina_vote bad = {.what = "", .doing = "vote", .value = 3, .failed = &failed};
 	struct ina_control two[2];

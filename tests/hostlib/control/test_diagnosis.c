@@ -247,10 +247,10 @@ static void one_is_gone(void **state)
 	(void)state;
 	has_fault[2] = 0;
 	gone[2] = 1;
-	judged(INA_ERR_PEER, "rank 2 is gone");
+	judged(INA_ERR_PEER, "rank 2 disconnected");
 	has_fault[1] = 0;
 	gone[1] = 1;
-	judged(INA_ERR_PEER, "ranks 1 and 2 are gone");
+	judged(INA_ERR_PEER, "ranks 1 and 2 disconnected");
 	/* A rank that reported before it ended has given its reason. */
 	has_fault[1] = has_fault[2] = 1;
 	judged(INA_ERR_AGGREGATOR, "all-reduce 5");

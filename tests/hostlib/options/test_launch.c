@@ -279,7 +279,7 @@ static void nonsense(void **state)
 	set("OMPI_COMM_WORLD_SIZE=0");
 	refuse(NULL, "OMPI_COMM_WORLD_SIZE is \"0\"");
 	set("OMPI_COMM_WORLD_SIZE=1025");
-	refuse(NULL, "OMPI_COMM_WORLD_SIZE=1025: there can be 1024 ranks at most");
+	refuse(NULL, "OMPI_COMM_WORLD_SIZE=1025: a job has at most 1024 ranks");
 	clearenv();
 	set_all(SLURM);
 	set("SLURM_STEP_NODELIST=[");

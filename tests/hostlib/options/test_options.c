@@ -197,7 +197,7 @@ static void bad_options(void **state)
 	refused(&options, "join_timeout_ms");
 	options = good();
 	options.algorithm = (enum ina_algorithm)5;
-	refused(&options, "algorithm is 5");
+	refused(&options, "invalid algorithm 5");
 	options = good();
 	options.ranks = 1025;
 	refused(&options, "ranks is 1025");

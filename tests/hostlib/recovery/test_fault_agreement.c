@@ -168,7 +168,7 @@ static void a_late_rank_is_waited_for(void **state)
 	has_fault[2] = false;
 	assert_int_equal(poll_once(), INA_FAULT_PENDING);
 	agreement.deadline_ms = ina_now_ms();
-	ended(INA_ERR_TIMEOUT, "rank 2 did not come");
+	ended(INA_ERR_TIMEOUT, "rank 2 did not agree");
 }
 
 static void a_rank_is_gone(void **state)
@@ -177,14 +177,14 @@ static void a_rank_is_gone(void **state)
 	has_fault[2] = false;
 	ina_ranks_add(&control.gone, 2);
 	has_fault[3] = false; /* rank 0 does not wait for it */
-	ended(INA_ERR_PEER, "rank 2 is gone");
+	ended(INA_ERR_PEER, "rank 2 disconnected");
 }
 
 static void a_rank_reports_and_goes(void **state)
 {
 	(void)state;
 	ina_ranks_add(&control.gone, 3);
-	ended(INA_ERR_PEER, "rank 3 is gone");
+	ended(INA_ERR_PEER, "rank 3 disconnected");
 }
 
 /* It is no neighbour of rank 0, or rank 0 has not noticed yet: another rank has reported it. */
@@ -194,7 +194,7 @@ static void another_rank_has_lost_one(void **state)
 	has_fault[3] = false;
 	faults[1].status = INA_OK;
 	ina_ranks_add(&control.gone, 3);
-	ended(INA_ERR_PEER, "rank 3 is gone");
+	ended(INA_ERR_PEER, "rank 3 disconnected");
 }
 
 static void calls_differ(void **state)
@@ -239,15 +239,15 @@ static void the_diagnosis_comes(void **state)
 	(void)state;
 	control.has_diagnosis = true;
 	control.diagnosis.status = INA_ERR_PEER;
-	strcpy(control.diagnosis.text, "rank 1 is gone");
-	ended(INA_ERR_PEER, "rank 1 is gone");
+	strcpy(control.diagnosis.text, "rank 1 disconnected");
+	ended(INA_ERR_PEER, "rank 1 disconnected");
 }
 
 static void rank_0_is_gone(void **state)
 {
 	(void)state;
 	ina_ranks_add(&control.gone, 0);
-	ended(INA_ERR_PEER, "rank 0 is gone");
+	ended(INA_ERR_PEER, "rank 0 disconnected");
 }
 
 /* Rank 0 had all sums, and in ina_close() it found that another rank has died. */
@@ -255,8 +255,8 @@ static void rank_0_went_for_a_reason(void **state)
 {
 	(void)state;
 	ina_ranks_add(&control.left, 0);
-	ina_fail(&control.heard, INA_ERR_PEER, "rank 3 is gone");
-	ended(INA_ERR_PEER, "rank 3 is gone");
+	ina_fail(&control.heard, INA_ERR_PEER, "rank 3 disconnected");
+	ended(INA_ERR_PEER, "rank 3 disconnected");
 }
 
 /* As long as rank 0 may know the cause, it is asked; then this rank ends alone. */
@@ -267,7 +267,7 @@ static void rank_0_is_away(void **state)
 	assert_int_equal(poll_once(), INA_FAULT_PENDING);
 	assert_in_range(ina_fault_agreement_tick(&agreement, 1000), 1, 200);
 	usleep(400000);
-	ended(INA_ERR_PEER, "rank 3 is gone");
+	ended(INA_ERR_PEER, "rank 3 disconnected");
 }
 
 static void rank_0_knows_better(void **state)
@@ -283,10 +283,10 @@ static void a_reason_is_heard(void **state)
 {
 	(void)state;
 	ina_ranks_add(&control.left, 1);
-	ina_fail(&control.heard, INA_ERR_PEER, "rank 3 is gone");
+	ina_fail(&control.heard, INA_ERR_PEER, "rank 3 disconnected");
 	assert_int_equal(poll_once(), INA_FAULT_PENDING);
 	usleep(400000);
-	ended(INA_ERR_PEER, "rank 3 is gone");
+	ended(INA_ERR_PEER, "rank 3 disconnected");
 }
 
 static void rank_0_does_not_answer(void **state)
