@@ -207,6 +207,36 @@ def test_who_has_its_quota_makes_nobody_give_way(start):
     assert [flags_of(job) for job in jobs] == [WANTED] + [0] * (len(jobs) - 1)
 
 
+@pytest.mark.parametrize("which", ["lacks a rank", "is broken"])
+def test_any_job_with_a_context_may_be_asked(start, which):
+    """Also one that cannot answer now. The others have a higher priority than the JOINs."""
+    two = start(2, *TRUSTING)
+    jobs = [tagged(two, i, 7, priority=5).join(exponent=-LEAST) for i in range(CONTEXTS - 1)]
+    asked = tagged(two, 20, 7)
+    if which == "lacks a rank":
+        join = asked.flows[0].say(JOIN, exponent=-LEAST)
+        assert two.settle() == [[], []]
+    else:
+        asked.join(exponent=-LEAST)
+        asked.put([flow.message(DATA, length=flow.rank) for flow in asked.flows])
+    refused_all(tagged(two, 30, 7))
+    assert [flags_of(job) for job in jobs] == [0] * len(jobs)
+    if which == "lacks a rank":
+        asked.flows[1].say(JOIN, exponent=-LEAST)
+        got = two.settle()
+        assert payload_of(got[1][0]) != payload_of(join) and [len(frames) for frames in got] == [1, 1]
+        assert [flags_of(asked), flags_of(asked)] == [WANTED, 0]
+    else:
+        for flow in asked.flows:
+            flow.say(LEAVE)
+        two.settle()
+        last = tagged(two, 40, 7).join(exponent=-LEAST)
+        refused(Flow(two, 0, 1, job=JOB + 30, qpn=0x77, vlan=7), exponent=-LEAST)  # this job has asked already
+        assert flags_of(last) == 0
+        refused(Flow(two, 0, 1, job=JOB + 31, qpn=0x78, vlan=7), exponent=-LEAST)
+        assert flags_of(last) == WANTED
+
+
 def window_of(join):
     return -struct.unpack_from("<i", join, 28)[0]
 
@@ -312,6 +342,17 @@ def test_a_port_has_a_quota_of_contexts_by_itself(start, options, quota):
     second.say(JOIN)
     assert [len(got) for got in two.settle()] == [1, 1]  # and so has the other port's job
     assert two.end()["aggregator"]["joins_held"] == 1
+
+
+@pytest.mark.parametrize("vlan_quota,is_held", [(1, False), (2, True)])
+def test_a_port_at_its_quota_is_refused_if_its_vlan_is_full(start, vlan_quota, is_held):
+    """A JOIN is dropped only if nothing but its port's quota keeps it from a context."""
+    two = start(2, "--quota", 1, "--vlan-quota", vlan_quota)
+    Flow(two, 0, 1).say(JOIN, exponent=-LEAST)
+    assert two.settle() == [[], []]
+    other = Flow(two, 0, 1, job=JOB + 1, qpn=0x12)
+    frame = other.packet(other.message(JOIN, exponent=-LEAST))
+    assert other.put(frame) == ([] if is_held else [frame])
 
 
 def test_a_join_that_was_held_is_granted_when_it_asks_again(two):
