@@ -5,7 +5,7 @@ import struct
 import pytest
 
 from flows import CONTEXTS, FIRST_PSN, LEAST, MEMORY, SLOTS, Flow, Job, check_made, check_raw
-from roce import (DATA, JOB, JOIN, LEAVE, SEND_FIRST, SEND_LAST, SEND_ONLY, asks_for_ack, payload_of, segments,
+from roce import (DATA, JOB, JOIN, LEAVE, SEND_FIRST, SEND_LAST, SEND_MIDDLE, SEND_ONLY, asks_for_ack, payload_of, segments,
                   trailer_of)
 
 ELEMENTS = bytes(range(32))
@@ -403,17 +403,19 @@ def test_a_control_message_of_another_length_breaks_the_job(two, kind):
     assert not job.is_summed()
 
 
-def test_a_message_that_does_not_end_breaks_the_job(two):
+@pytest.mark.parametrize("opcode", [SEND_FIRST, SEND_ONLY])
+def test_a_message_that_does_not_end_breaks_the_job(two, opcode):
     job = Job(two, 2).join()
     job.put([flow.message(DATA, ELEMENTS) for flow in job.flows], SEND_FIRST)
-    sent, got = job.put([flow.message(DATA, ELEMENTS) for flow in job.flows], SEND_FIRST)
+    sent, got = job.put([flow.message(DATA, ELEMENTS) for flow in job.flows], opcode)
     check_raw(got, sent)
     assert not job.is_summed()
 
 
-def test_a_message_that_has_not_begun_breaks_the_job(two):
+@pytest.mark.parametrize("opcode", [SEND_MIDDLE, SEND_LAST])
+def test_a_message_that_has_not_begun_breaks_the_job(two, opcode):
     job = Job(two, 2).join()
-    sent, got = job.put([ELEMENTS] * 2, SEND_LAST)
+    sent, got = job.put([ELEMENTS] * 2, opcode)
     check_raw(got, sent)
     assert not job.is_summed()
 
@@ -424,6 +426,8 @@ def test_packets_that_are_too_short_break_the_job(two, opcode, size):
     flow = job.flows[0]
     frame = flow.packet(flow.message(DATA, ELEMENTS)[:size], opcode=opcode)
     assert flow.put(frame) == [frame]
+    after = flow.packet(flow.message(DATA, ELEMENTS), 1, udp_checksum=0x1234)
+    assert flow.put(after) == [after]  # unchanged: the next PSN is still that of the short packet
     flow.next_psn += 1
     job.flows[1].say(DATA, ELEMENTS)
     two.settle()

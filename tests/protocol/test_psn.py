@@ -2,7 +2,7 @@
 """PSNs: the table row by row, and the rules after it."""
 import pytest
 
-from flows import SLOTS, Job, check_made, check_probe, check_raw
+from flows import SLOTS, Flow, Job, check_made, check_probe, check_raw
 from roce import (DATA, JOB, JOIN, LEAVE, SEND_FIRST, SEND_LAST, SEND_MIDDLE, asks_for_ack, payload_of,
                   psn_of, trailer_of)
 
@@ -63,6 +63,20 @@ def test_past_a_gap_of_a_broken_job_it_passes(two, d):
     flow = job.flows[0]
     frame = flow.packet(flow.message(DATA, ELEMENTS), d)
     assert flow.put(frame) == [frame]
+
+
+def test_past_a_gap_before_the_sum_of_the_joins_breaks_the_job(two):
+    """Such a flow was learned from a copy of a JOIN. The packet passes, and so does the JOIN, raw."""
+    flow = Flow(two, 0, 1)
+    join = flow.say(JOIN)
+    assert two.settle() == [[], []]
+    frame = flow.packet(flow.message(DATA, ELEMENTS), 1)
+    got = flow.put(frame)
+    assert frame in got
+    check_raw([other for other in got if other != frame], [join])
+    late = Flow(two, 1, 0, rank=1)
+    frame = late.packet(late.message(JOIN))
+    assert late.put(frame) == [frame]  # refused, because the job is broken
 
 
 @pytest.mark.parametrize("d", [-1, -2, -40])
