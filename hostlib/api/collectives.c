@@ -19,12 +19,12 @@ static enum ina_status check_elements(const struct ina_comm *comm,
 	const char *name = ina_call_name(what->kind);
 	bool combines = what->kind != INA_CALL_ALL_GATHER && what->kind != INA_CALL_BROADCAST;
 
-	if (!ina_type_name((int)what->type))
+	if (!ina_type_name(what->type))
 		return ina_fail(
 		        failure, INA_ERR_ARGUMENT,
 		        "%s: invalid type %d: use a value of enum ina_type, such as INA_FLOAT32",
 		        name, (int)what->type);
-	if (combines && !ina_op_name((int)what->op))
+	if (combines && !ina_op_name(what->op))
 		return ina_fail(
 		        failure, INA_ERR_ARGUMENT,
 		        "%s: invalid operation %d: use a value of enum ina_op, such as INA_SUM",

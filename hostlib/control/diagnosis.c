@@ -10,8 +10,8 @@
 /* Writes "with 1000 float32 at root 2". If the operations differ, say_op adds the operation. */
 static void describe_elements(char *text, size_t size, const struct ina_call *call, bool say_op)
 {
-	const char *type = ina_type_name(call->type);
-	const char *op = ina_op_name(call->op);
+	const char *type = ina_type_name((enum ina_type)call->type);
+	const char *op = ina_op_name((enum ina_op)call->op);
 	char root[24] = "";
 
 	if (call->kind == INA_CALL_BROADCAST || call->kind == INA_CALL_REDUCE)

@@ -24,7 +24,7 @@ static const struct {
 
 size_t ina_collective_bytes(const struct ina_collective *what)
 {
-	return what->count * ina_type_bytes((int)what->type);
+	return what->count * ina_type_bytes(what->type);
 }
 
 static size_t extent_bytes(const struct ina_comm *comm, const struct ina_collective *what,
@@ -68,7 +68,7 @@ static size_t bytes_under_way(const struct ina_comm *comm, const struct ina_coll
 {
 	if (!averages(comm, what))
 		return bytes;
-	return bytes / ina_type_bytes((int)what->type) * ina_average_bytes(what->type);
+	return bytes / ina_type_bytes(what->type) * ina_average_bytes(what->type);
 }
 
 /* Does the collective only move elements, without combining any? */
@@ -140,7 +140,7 @@ static struct ina_transfer make_transfer(const struct ina_request *request, cons
 	        .send = send,
 	        .recv = recv,
 	        .total_bytes = bytes,
-	        .element_bytes = (uint32_t)ina_type_bytes((int)type),
+	        .element_bytes = (uint32_t)ina_type_bytes(type),
 	        .type = type,
 	        .op = ina_op_under_way(op),
 	        .number_type = number_type_of(type, op),
@@ -201,9 +201,8 @@ static void put_addends(const struct ina_request *request, uint8_t *addends)
 		size_t bytes = ina_collective_send_bytes(comm, what);
 
 		if (averages(comm, what))
-			ina_average_begin(addends, what->send,
-			                  bytes / ina_type_bytes((int)what->type), what->type,
-			                  comm->ranks);
+			ina_average_begin(addends, what->send, bytes / ina_type_bytes(what->type),
+			                  what->type, comm->ranks);
 		else if (bytes > 0)
 			memcpy(addends, what->send, bytes);
 		addends += bytes_under_way(comm, what, bytes);

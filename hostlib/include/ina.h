@@ -356,6 +356,17 @@ static inline void ina_options_init(struct ina_options *options)
 /* Returns the name of a status, as "INA_ERR_PEER". Never NULL; the string is static. */
 INA_API const char *ina_status_name(enum ina_status status);
 
+/* Returns the bytes of an element; 0 if the library has no such type. */
+INA_API size_t ina_type_size(enum ina_type type);
+
+/*
+ * Return the name of a type, as "float32", and the name of an operation: "sum", "max", "min",
+ * "product" or "average". NULL if the library has no such type or operation. The strings are
+ * static.
+ */
+INA_API const char *ina_type_name(enum ina_type type);
+INA_API const char *ina_op_name(enum ina_op op);
+
 /*
  * Opens a communicator. Collective: returns when all ranks have come, are connected and have agreed
  * on the algorithm. If they cannot, every rank that came gets the error. A rank that cannot take
