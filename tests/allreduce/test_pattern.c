@@ -40,7 +40,7 @@ static reference_bits get(const uint8_t *elements, size_t index, size_t bytes)
  * it. */
 static void combine(const struct pattern *pattern, int first, int step)
 {
-	size_t bytes = pattern_bytes(pattern->type);
+	size_t bytes = ina_type_size(pattern->type);
 
 	for (size_t i = 0; i < COUNT; i++) {
 		reference_bits operands[INA_MAX_RANKS];
@@ -90,7 +90,7 @@ static void every_bit_counts(void **state)
 	(void)state;
 	for (int type = INA_INT32; type <= INA_UINT64; type++) {
 		struct pattern pattern = make((enum ina_type)type, INA_SUM, 1, 1);
-		size_t bytes = pattern_bytes(pattern.type);
+		size_t bytes = ina_type_size(pattern.type);
 
 		fill(&pattern);
 		for (size_t bit = 0; bit < 8 * bytes; bit++) {
@@ -113,7 +113,7 @@ static void others_fail(void **state)
 		struct pattern two = make((enum ina_type)type, INA_SUM, 1, 2);
 		struct pattern one = make((enum ina_type)type, INA_SUM, 1, 1);
 		struct pattern other = make((enum ina_type)type, INA_SUM, 2, 1);
-		size_t bytes = pattern_bytes(two.type);
+		size_t bytes = ina_type_size(two.type);
 
 		fill(&two);
 		assert_true(pattern_check(&two, data[0], COUNT, &first, NULL) > COUNT * 9 / 10);
@@ -153,7 +153,7 @@ static void signs(void **state)
 	(void)state;
 	for (int type = INA_INT32; type <= INA_UINT64; type++) {
 		struct pattern pattern = make((enum ina_type)type, INA_SUM, 3, 1);
-		size_t bytes = pattern_bytes(pattern.type);
+		size_t bytes = ina_type_size(pattern.type);
 		size_t negative = 0;
 
 		fill(&pattern);
