@@ -31,7 +31,9 @@
 	X(INT64,     int64,    SIGNED,   64,   NO_NUMBERS, NO_NUMBERS, INT64,   TWO)               \
 	X(UINT8,     uint8,    UNSIGNED, 8,    NO_NUMBERS, NO_NUMBERS, INT32,   ONE)               \
 	X(UINT32,    uint32,   UNSIGNED, 32,   INT32,      NO_NUMBERS, INT32,   TWO)               \
-	X(UINT64,    uint64,   UNSIGNED, 64,   NO_NUMBERS, NO_NUMBERS, INT64,   TWO)
+	X(UINT64,    uint64,   UNSIGNED, 64,   NO_NUMBERS, NO_NUMBERS, INT64,   TWO)               \
+	X(INT8,      int8,     SIGNED,   8,    NO_NUMBERS, NO_NUMBERS, INT32,   ONE)               \
+	X(UINT16,    uint16,   UNSIGNED, 16,   NO_NUMBERS, NO_NUMBERS, INT32,   ONE)
 /* clang-format on */
 
 #endif

@@ -21,7 +21,8 @@ static const struct {
         {INA_BFLOAT16, "bfloat16", 2, 3, 3}, {INA_FLOAT16, "float16", 2, 4, 4},
         {INA_FLOAT64, "float64", 8, 0, 0},   {INA_INT64, "int64", 8, 0, 0},
         {INA_UINT8, "uint8", 1, 0, 0},       {INA_UINT32, "uint32", 4, 1, 0},
-        {INA_UINT64, "uint64", 8, 0, 0},
+        {INA_UINT64, "uint64", 8, 0, 0},     {INA_INT8, "int8", 1, 0, 0},
+        {INA_UINT16, "uint16", 2, 0, 0},
 };
 
 #define TYPE_COUNT (sizeof(TYPES) / sizeof(TYPES[0]))
