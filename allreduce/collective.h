@@ -5,20 +5,12 @@
 
 #include <stdbool.h>
 
+#include "hostlib/tables/collectives.h"
 #include "pattern.h"
-
-enum collective {
-	COLLECTIVE_ALLREDUCE,
-	COLLECTIVE_REDUCE_SCATTER,
-	COLLECTIVE_ALL_GATHER,
-	COLLECTIVE_BROADCAST,
-	COLLECTIVE_REDUCE,
-	COLLECTIVE_BARRIER,
-};
 
 /* One call of a collective. */
 struct collective_call {
-	enum collective which;
+	enum ina_call_kind kind;
 	int rank;
 	int ranks;
 	int root;
@@ -27,23 +19,18 @@ struct collective_call {
 	size_t count;  /* as in the call: the elements of one block, if there are blocks */
 };
 
-/* Finds a collective by name. Returns false if the name is unknown. */
-bool collective_find(const char *name, enum collective *which);
-const char *collective_name(enum collective which);
-
-/* Whether it combines elements or only moves them, and whether it has a root. */
-bool collective_combines(enum collective which);
-bool collective_has_root(enum collective which);
+/* Finds a collective by the name in its row. Returns false if the name is unknown. */
+bool collective_find(const char *name, enum ina_call_kind *kind);
 
 /*
  * A size is that of all blocks together (nccl-tests, doc/PERFORMANCE.md). The first function
  * converts elements of this size to the `count` of a call; the second one converts back.
  */
-size_t collective_count(enum collective which, size_t elements, int ranks);
-size_t collective_elements(enum collective which, size_t count, int ranks);
+size_t collective_count(enum ina_call_kind kind, size_t elements, int ranks);
+size_t collective_elements(enum ina_call_kind kind, size_t count, int ranks);
 
 /* busbw is the size divided by the time, times this factor. */
-double collective_bus_factor(enum collective which, int ranks);
+double collective_bus_factor(enum ina_call_kind kind, int ranks);
 
 /*
  * Fill the buffers with new data; make the call; count the wrong elements at this rank, as

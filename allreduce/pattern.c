@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/random.h"
+#include "hostlib/tables/types.h"
 
 #define FLOAT32_INTEGER_BITS 17
 #define MOST_TWOS            8 /* among the factors of a product of floats */
@@ -21,15 +22,31 @@ static uint64_t base_of(uint64_t seed, int rank)
 	return mix(mix(seed) + (uint64_t)rank);
 }
 
+enum kind { SIGNED, UNSIGNED, FLOAT, HALF };
+
+#define FORM(type, name, kind, bits, ...) [INA_##type] = {kind, bits},
+
+static const struct {
+	enum kind kind;
+	int bits;
+} FORMS[] = {INA_TYPES(FORM)};
+
 static bool is_integer(enum ina_type type)
 {
-	return type == INA_INT32 || type == INA_UINT32 || type == INA_INT64 || type == INA_UINT64 ||
-	       type == INA_UINT8;
+	return FORMS[type].kind == SIGNED || FORMS[type].kind == UNSIGNED;
 }
 
 static bool is_unsigned(enum ina_type type)
 {
-	return type == INA_UINT32 || type == INA_UINT64 || type == INA_UINT8;
+	return FORMS[type].kind == UNSIGNED;
+}
+
+/* The bits of a type's significand, with the sign; no more than float32 has. */
+static int digits_of(enum ina_type type)
+{
+	if (FORMS[type].kind == HALF)
+		return type == INA_BFLOAT16 ? 9 : 12;
+	return FORMS[type].bits < 25 ? FORMS[type].bits : 25;
 }
 
 /*
@@ -39,10 +56,7 @@ static bool is_unsigned(enum ina_type type)
  */
 static int small_bits(const struct pattern *pattern)
 {
-	int bits = pattern->type == INA_UINT8      ? 8
-	           : pattern->type == INA_BFLOAT16 ? 9
-	           : pattern->type == INA_FLOAT16  ? 12
-	                                           : 25;
+	int bits = digits_of(pattern->type);
 
 	for (int ranks = 1; ranks < pattern->ranks; ranks *= 2)
 		bits -= pattern->op == INA_AVG ? 2 : 1;
@@ -66,23 +80,16 @@ static int32_t small_integer(uint64_t word, int rank, size_t index, int bits)
 /* The number that these bits, or the lowest of them, represent in an integer type. */
 static int64_t truncate(uint64_t bits, enum ina_type type)
 {
-	switch (type) {
-	case INA_INT32:
-		return (int32_t)(uint32_t)bits;
-	case INA_UINT32:
-		return (uint32_t)bits;
-	case INA_UINT8:
-		return (uint8_t)bits;
-	default:
-		return (int64_t)bits;
-	}
+	int unused = 64 - FORMS[type].bits;
+
+	bits <<= unused;
+	return is_unsigned(type) ? (int64_t)(bits >> unused) : (int64_t)bits >> unused;
 }
 
 /* True if the type can hold the number of ranks. */
 static bool has_multiples(const struct pattern *pattern)
 {
-	return pattern->ranks < 256 ||
-	       (pattern->type != INA_UINT8 && pattern->type != INA_BFLOAT16);
+	return pattern->ranks < 1 << (digits_of(pattern->type) - !is_unsigned(pattern->type));
 }
 
 /* The value that a rank contributes, before it is encoded. */
@@ -129,23 +136,6 @@ static double scale_of(const struct pattern *pattern, size_t index)
 	return 1.0 / (1u << (index * 7 % (pattern->type == INA_FLOAT16 ? 8 : 16)));
 }
 
-size_t pattern_bytes(enum ina_type type)
-{
-	switch (type) {
-	case INA_UINT8:
-		return 1;
-	case INA_BFLOAT16:
-	case INA_FLOAT16:
-		return 2;
-	case INA_FLOAT64:
-	case INA_INT64:
-	case INA_UINT64:
-		return 8;
-	default:
-		return 4;
-	}
-}
-
 /*
  * The bits of a number: for an integer type the lowest ones; a float type holds the number exactly,
  * and not as a subnormal.
@@ -158,7 +148,7 @@ static uint64_t encode(const struct pattern *pattern, int64_t number, size_t ind
 	uint64_t wide_bits;
 
 	if (is_integer(pattern->type))
-		return (uint64_t)number & UINT64_MAX >> (64 - 8 * pattern_bytes(pattern->type));
+		return (uint64_t)number & UINT64_MAX >> (64 - FORMS[pattern->type].bits);
 	memcpy(&bits, &value, sizeof(bits));
 	memcpy(&wide_bits, &wide, sizeof(wide_bits));
 	if (pattern->type == INA_FLOAT64)
@@ -203,7 +193,7 @@ static void put(void *elements, size_t i, size_t bytes, uint64_t bits)
 
 void pattern_fill(const struct pattern *pattern, int rank, void *elements, size_t count)
 {
-	size_t bytes = pattern_bytes(pattern->type);
+	size_t bytes = ina_type_size(pattern->type);
 	uint64_t base = base_of(pattern->seed, rank);
 	int bits = small_bits(pattern);
 
@@ -264,7 +254,7 @@ static bool is_near(const struct pattern *pattern, uint64_t got, uint64_t expect
 uint64_t pattern_check(const struct pattern *pattern, const void *elements, size_t count,
                        size_t *first, double *farthest)
 {
-	size_t bytes = pattern_bytes(pattern->type);
+	size_t bytes = ina_type_size(pattern->type);
 	int bits = small_bits(pattern);
 	uint64_t bases[INA_MAX_RANKS];
 	uint64_t wrong = 0;

@@ -31,9 +31,6 @@ struct pattern {
 /* The largest error of a float32 sum of these data in fixed point, by docs/protocol.md. */
 double pattern_fixed_bound(int ranks);
 
-/* Bytes of an element. */
-size_t pattern_bytes(enum ina_type type);
-
 /* Fills `count` elements with the contribution of a rank. */
 void pattern_fill(const struct pattern *pattern, int rank, void *elements, size_t count);
 

@@ -46,7 +46,7 @@ static int run_row(struct perf *perf, const size_t *counts, size_t tensors, enum
 	for (size_t t = 0; t < tensors; t++)
 		row->count += counts[t];
 	row->bytes = collective_elements(perf->options.collective, row->count, perf->ranks) *
-	             pattern_bytes(type);
+	             ina_type_size(type);
 	if (perf->schedules)
 		return schedules_run(perf, row, counts, tensors);
 	if (perf_run_list(perf, perf->comm, counts, tensors, type, INA_SUM, &row->result) != 0)
@@ -82,7 +82,7 @@ static double all_work(const struct perf *perf)
 	for (int t = 0; t < options->type_count; t++) {
 		for (size_t bytes = options->begin_bytes; bytes <= options->end_bytes;
 		     bytes *= options->factor) {
-			size_t count = bytes / pattern_bytes(options->types[t]);
+			size_t count = bytes / ina_type_size(options->types[t]);
 
 			work += row_work(perf, &count, 1, options->types[t]);
 		}
@@ -101,7 +101,7 @@ static int run_all(struct perf *perf)
 		for (size_t bytes = options->begin_bytes; bytes <= options->end_bytes;
 		     bytes *= options->factor) {
 			size_t count = collective_count(options->collective,
-			                                bytes / pattern_bytes(options->types[t]),
+			                                bytes / ina_type_size(options->types[t]),
 			                                perf->ranks);
 
 			if (run_row(perf, &count, 1, options->types[t], NULL) != 0)

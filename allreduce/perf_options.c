@@ -4,10 +4,12 @@
 
 #include <argp.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/parse.h"
+#include "hostlib/tables/types.h"
 #include "pattern.h"
 #include "perf_table.h"
 
@@ -39,13 +41,10 @@ static const struct argp_option OPTIONS[] = {
          "Smallest size in bytes; K, M, G multiply by 1024, 1024^2, ... (4)", 0},
         {"maxbytes", 'e', "SIZE", 0, "Largest size (16M)", 0},
         {"stepfactor", 'f', "FACTOR", 0, "Factor between one size and the next (2)", 0},
-        {"datatype", 't', "TYPE", 0,
-         "int32, float, bfloat16, half, all of these, or a type that only hosts add: double, "
-         "int64, uint8, uint32, uint64 (float)",
+        {"datatype", 't', "TYPE", 0, "%s, all of these, or a type that only hosts add: %s (float)",
          0},
         {"op", 'o', "OPERATION", 0, "sum, max, min, prod or avg (sum)", 0},
-        {"collective", KEY_COLLECTIVE, "NAME", 0,
-         "all_reduce, reduce_scatter, all_gather, broadcast, reduce or barrier (all_reduce)", 0},
+        {"collective", KEY_COLLECTIVE, "NAME", 0, "%s (all_reduce)", 0},
         {"root", 'r', "RANK", 0, "Root of broadcast and reduce (0)", 0},
         {"iters", 'n', "COUNT", 0, "Timed all-reduces per size (5)", 0},
         {"warmup_iters", 'w', "COUNT", 0, "All-reduces per size before the timed ones (1)", 0},
@@ -137,28 +136,79 @@ static size_t size_argument(struct argp_state *state, const char *option, const 
 	return value;
 }
 
+#define TYPE(type, ...) INA_##type,
+
+static const enum ina_type TYPES[] = {INA_TYPES(TYPE)};
+
+#define TYPE_COUNT ((int)(sizeof(TYPES) / sizeof(TYPES[0])))
+#define ALL_COUNT  4 /* the first ones, which aggregators combine: -t all */
+#define NAMES_SIZE 200
+
+static const char *type_name(int index)
+{
+	return perf_type_name(TYPES[index]);
+}
+
+static const char *collective_name(int kind)
+{
+	return ina_call_row((enum ina_call_kind)kind)->name;
+}
+
+/* Writes the names from `first` to `end` - 1, with commas, and with `last` before the last one. */
+static const char *join(char names[NAMES_SIZE], const char *(*name)(int), int first, int end,
+                        const char *last)
+{
+	int used = snprintf(names, NAMES_SIZE, "%s", name(first));
+
+	for (int i = first + 1; i < end; i++)
+		used += snprintf(names + used, NAMES_SIZE - (size_t)used, "%s%s",
+		                 i == end - 1 ? last : ", ", name(i));
+	return names;
+}
+
+static const char *collective_names(char names[NAMES_SIZE])
+{
+	return join(names, collective_name, INA_CALL_ALLREDUCE, INA_CALL_CLOSE, " or ");
+}
+
+/* Puts the names of types and collectives into the help of their options. */
+static char *help_of(int key, const char *text, void *input)
+{
+	char names[2][NAMES_SIZE];
+	char *help = NULL;
+	int length;
+
+	(void)input;
+	if (key == 't')
+		length = asprintf(&help, text, join(names[0], type_name, 0, ALL_COUNT, ", "),
+		                  join(names[1], type_name, ALL_COUNT, TYPE_COUNT, ", "));
+	else if (key == KEY_COLLECTIVE)
+		length = asprintf(&help, text, collective_names(names[0]));
+	else
+		return (char *)text;
+	return length < 0 ? NULL : help;
+}
+
 static void type_argument(struct argp_state *state, const char *text, struct perf_options *options)
 {
-	static const char *const others[] = {
-	        [INA_INT32] = "int",       [INA_FLOAT32] = "float32", [INA_BFLOAT16] = "bf16",
-	        [INA_FLOAT16] = "float16", [INA_FLOAT64] = "float64",
-	};
+	static const char *const others[] = {[INA_INT32] = "int", [INA_BFLOAT16] = "bf16"};
 	const size_t known = sizeof(others) / sizeof(others[0]);
 	bool all = strcmp(text, "all") == 0;
+	char names[2][NAMES_SIZE];
 
 	options->type_count = 0;
-	for (enum ina_type type = INA_INT32; type <= INA_UINT64; type++) {
-		const char *other = type < known ? others[type] : NULL;
+	for (int i = 0; i < TYPE_COUNT; i++) {
+		const char *other = TYPES[i] < known ? others[TYPES[i]] : NULL;
 
-		if ((all && type <= INA_FLOAT16) || strcmp(text, perf_type_name(type)) == 0 ||
+		if ((all && i < ALL_COUNT) || strcmp(text, type_name(i)) == 0 ||
+		    strcmp(text, ina_type_name(TYPES[i])) == 0 ||
 		    (other && strcmp(text, other) == 0))
-			options->types[options->type_count++] = type;
+			options->types[options->type_count++] = TYPES[i];
 	}
 	if (options->type_count == 0)
-		argp_failure(state, PERF_EXIT_USAGE, 0,
-		             "-t %s: must be int32, float, bfloat16, half, all (of these), double, "
-		             "int64, uint8, uint32 or uint64",
-		             text);
+		argp_failure(state, PERF_EXIT_USAGE, 0, "-t %s: must be %s, all (of these), %s",
+		             text, join(names[0], type_name, 0, ALL_COUNT, ", "),
+		             join(names[1], type_name, ALL_COUNT, TYPE_COUNT, " or "));
 }
 
 static enum ina_op op_argument(struct argp_state *state, const char *text)
@@ -233,14 +283,14 @@ static void finish(struct argp_state *state, const struct perf_options *options)
 		argp_failure(state, PERF_EXIT_USAGE, 0,
 		             "-e is smaller than -b: there is no size to run");
 	for (int t = 0; t < options->type_count; t++) {
-		size_t element_bytes = pattern_bytes(options->types[t]);
+		size_t element_bytes = ina_type_size(options->types[t]);
 
 		if (options->begin_bytes % element_bytes != 0)
 			argp_failure(state, PERF_EXIT_USAGE, 0,
 			             "-b %zu: must be a multiple of the element size, %zu",
 			             options->begin_bytes, element_bytes);
 	}
-	if (options->collective != COLLECTIVE_ALLREDUCE &&
+	if (options->collective != INA_CALL_ALLREDUCE &&
 	    (options->schedules || options->pick || options->resnet50))
 		argp_failure(state, PERF_EXIT_USAGE, 0,
 		             "--schedules, --explain, --schedule model and --model are for "
@@ -258,6 +308,7 @@ static void finish(struct argp_state *state, const struct perf_options *options)
 static error_t parse(int key, char *text, struct argp_state *state)
 {
 	struct perf_options *options = state->input;
+	char names[NAMES_SIZE];
 
 	switch (key) {
 	case 'b':
@@ -277,10 +328,8 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		return 0;
 	case KEY_COLLECTIVE:
 		if (!collective_find(text, &options->collective))
-			argp_failure(state, PERF_EXIT_USAGE, 0,
-			             "--collective %s: must be all_reduce, reduce_scatter, "
-			             "all_gather, broadcast, reduce or barrier",
-			             text);
+			argp_failure(state, PERF_EXIT_USAGE, 0, "--collective %s: must be %s", text,
+			             collective_names(names));
 		return 0;
 	case 'r':
 		options->root = (int)size_argument(state, "-r", text, 0, INA_MAX_RANKS - 1);
@@ -380,6 +429,7 @@ void perf_options_parse(struct perf_options *options, int argc, char **argv)
 	static const struct argp argp = {
 	        .options = OPTIONS,
 	        .parser = parse,
+	        .help_filter = help_of,
 	        .doc = "Measures all-reduce among hosts and checks every element of every result.\v"
 	               "Start it on every host with mpirun, srun or torchrun, or with INA_RANK, "
 	               "INA_RANKS "
@@ -397,6 +447,7 @@ void perf_options_parse(struct perf_options *options, int argc, char **argv)
 	        .type_count = 1,
 	        .intra_gbps = modelled_intra_gbps(),
 	        .op = INA_SUM,
+	        .collective = INA_CALL_ALLREDUCE,
 	        .iterations = 5,
 	        .warmups = 1,
 	        .check = true,

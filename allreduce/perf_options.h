@@ -19,7 +19,7 @@ struct perf_options {
 	enum ina_type types[4];
 	int type_count;
 	enum ina_op op;
-	enum collective collective;
+	enum ina_call_kind collective;
 	int root;
 	int iterations;
 	int warmups;

@@ -65,7 +65,7 @@ static int join_times(struct perf *perf, ina_comm *comm, enum ina_op of_ranks, d
 
 double perf_work(size_t count, enum ina_type type)
 {
-	return WORK_OF_ANY + (double)(count * pattern_bytes(type));
+	return WORK_OF_ANY + (double)(count * ina_type_size(type));
 }
 
 /* Makes one call with new data. Adds its time to `result` unless that is NULL, and checks it if
@@ -85,7 +85,7 @@ static int run_once(struct perf *perf, ina_comm *comm, size_t count, enum ina_ty
 	                         : 0,
 	};
 	const struct collective_call call = {
-	        .which = perf->options.collective,
+	        .kind = perf->options.collective,
 	        .rank = perf->rank,
 	        .ranks = perf->ranks,
 	        .root = perf->options.root,
@@ -111,7 +111,7 @@ static int run_once(struct perf *perf, ina_comm *comm, size_t count, enum ina_ty
 	status = collective_run(&call, comm, type, pattern.op);
 	end = ina_now_s();
 	if (status != INA_OK)
-		return perf_complain(comm, collective_name(call.which), status);
+		return perf_complain(comm, ina_call_row(call.kind)->name, status);
 	counted = counted && wire_bytes_read(device, &after) == 0;
 	if (result) {
 		result->time_s += end - start;

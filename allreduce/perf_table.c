@@ -14,11 +14,10 @@ static const char *algorithm_name(enum ina_algorithm algorithm)
 const char *perf_type_name(enum ina_type type)
 {
 	static const char *const names[] = {
-	        [INA_INT32] = "int32",  [INA_FLOAT32] = "float",  [INA_BFLOAT16] = "bfloat16",
-	        [INA_FLOAT16] = "half", [INA_FLOAT64] = "double", [INA_INT64] = "int64",
-	        [INA_UINT8] = "uint8",  [INA_UINT32] = "uint32",  [INA_UINT64] = "uint64"};
+	        [INA_FLOAT32] = "float", [INA_FLOAT16] = "half", [INA_FLOAT64] = "double"};
+	const size_t known = sizeof(names) / sizeof(names[0]);
 
-	return names[type];
+	return type < known && names[type] ? names[type] : ina_type_name(type);
 }
 
 const char *perf_op_name(enum ina_op op)
@@ -45,7 +44,7 @@ double perf_busbw(const struct perf_head *head, uint64_t bytes, double time_s)
 /* All collectives but all-reduce have the root column, as in nccl-tests. */
 static bool has_root_column(const struct perf_head *head)
 {
-	return head->collective != COLLECTIVE_ALLREDUCE;
+	return head->collective != INA_CALL_ALLREDUCE;
 }
 
 static void print_root(const struct perf_head *head, const char *title)
@@ -55,7 +54,7 @@ static void print_root(const struct perf_head *head, const char *title)
 	if (title)
 		printf(" %5s", title);
 	else
-		printf(" %5d", collective_has_root(head->collective) ? head->root : -1);
+		printf(" %5d", ina_call_has_root(head->collective) ? head->root : -1);
 }
 
 void perf_table_header(const struct perf_head *head)
@@ -69,7 +68,7 @@ void perf_table_header(const struct perf_head *head)
 	       stats->message_bytes, stats->window, head->in_place ? "in" : "out of",
 	       head->iterations);
 	if (has_root_column(head))
-		printf("# %s\n", collective_name(head->collective));
+		printf("# %s\n", ina_call_row(head->collective)->name);
 	printf("#%11s %11s %8s %5s", "size", "count", "type", "redop");
 	print_root(head, "root");
 	printf(" %5s %11s %7s %7s %12s %7s", "algo", "time", "algbw", "busbw", "wire/host",
@@ -113,7 +112,7 @@ void perf_table_row(const struct perf_head *head, const struct perf_row *row)
 
 	printf(" %11" PRIu64 " %11" PRIu64 " %8s %5s", row->bytes, row->count,
 	       perf_type_name(row->type),
-	       collective_combines(head->collective) ? perf_op_name(row->op) : "none");
+	       ina_call_row(head->collective)->combines ? perf_op_name(row->op) : "none");
 	print_root(head, NULL);
 	printf(" %5s %11.1f %7.4f %7.4f", algorithm_name(result->algorithm), result->time_s * 1e6,
 	       perf_algbw(row->bytes, result->time_s),
@@ -192,7 +191,7 @@ int perf_table_json(const char *path, const struct perf_head *head, const struct
 	for (size_t i = 0; i < row_count; i++)
 		json_array_append_new(list, row_json(&rows[i], head));
 	root = json_pack("{s:i, s:s, s:s, s:i, s:i, s:i, s:b, s:i, s:I, s:o}", "ranks", head->ranks,
-	                 "collective", collective_name(head->collective), "device",
+	                 "collective", ina_call_row(head->collective)->name, "device",
 	                 head->stats.device, "path_mtu", (int)head->stats.path_mtu, "message_bytes",
 	                 (int)head->stats.message_bytes, "window", (int)head->stats.window,
 	                 "in_place", head->in_place, "iterations", head->iterations, "seed",

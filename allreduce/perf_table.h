@@ -39,7 +39,7 @@ struct perf_row {
 
 struct perf_head {
 	int ranks;
-	enum collective collective;
+	enum ina_call_kind collective;
 	int root;
 	bool compare;
 	bool in_place;
@@ -50,6 +50,7 @@ struct perf_head {
 	struct ina_stats stats;
 };
 
+/* Names as in nccl-tests. */
 const char *perf_type_name(enum ina_type type);
 const char *perf_op_name(enum ina_op op);
 

@@ -12,20 +12,38 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "hostlib/include/ina.h"
+#include "hostlib/tables/collectives.h"
 
 struct ina_mpi_channel;
 
-enum ina_mpi_kind {
-	INA_MPI_ALLREDUCE,
-	INA_MPI_REDUCE,
-	INA_MPI_BCAST,
-	INA_MPI_BARRIER,
-	INA_MPI_REDUCE_SCATTER,
-	INA_MPI_REDUCE_SCATTER_BLOCK,
-	INA_MPI_ALLGATHER,
-	INA_MPI_KINDS
-};
+/*
+ * MPI's collectives, one row each: the kind, MPI's blocking and nonblocking function, and the
+ * collective of libina that carries it out.
+ */
+#define INA_MPI_COLLECTIVES(X)                                                                     \
+	X(ALLREDUCE, Allreduce, Iallreduce, ALLREDUCE)                                             \
+	X(REDUCE, Reduce, Ireduce, REDUCE)                                                         \
+	X(BCAST, Bcast, Ibcast, BROADCAST)                                                         \
+	X(BARRIER, Barrier, Ibarrier, BARRIER)                                                     \
+	X(REDUCE_SCATTER, Reduce_scatter, Ireduce_scatter, REDUCE_SCATTER)                         \
+	X(REDUCE_SCATTER_BLOCK, Reduce_scatter_block, Ireduce_scatter_block, REDUCE_SCATTER)       \
+	X(ALLGATHER, Allgather, Iallgather, ALL_GATHER)
+
+#define INA_MPI_KIND(kind, ...) INA_MPI_##kind,
+enum ina_mpi_kind { INA_MPI_COLLECTIVES(INA_MPI_KIND) INA_MPI_KINDS };
+
+#define INA_MPI_CALL(kind, blocking, nonblocking, ina) [INA_MPI_##kind] = INA_CALL_##ina,
+static inline enum ina_call_kind ina_mpi_call_kind(enum ina_mpi_kind kind)
+{
+	static const enum ina_call_kind calls[] = {INA_MPI_COLLECTIVES(INA_MPI_CALL)};
+
+	return calls[kind];
+}
+
+static inline const struct ina_call_row *ina_mpi_row(enum ina_mpi_kind kind)
+{
+	return ina_call_row(ina_mpi_call_kind(kind));
+}
 
 struct ina_mpi_call {
 	enum ina_mpi_kind kind;

@@ -13,17 +13,13 @@
 #include "numbers.h"
 #include "world.h"
 
-static bool is_reduction(enum ina_mpi_kind kind)
-{
-	return kind != INA_MPI_BCAST && kind != INA_MPI_ALLGATHER && kind != INA_MPI_BARRIER;
-}
-
 /*
  * Finds the number of blocks, the elements of a block, and whether all blocks are equal. Returns
  * false for arguments that MPI refuses or may refuse, so that MPI itself refuses them.
  */
 static bool measure(const struct ina_mpi_call *call, size_t *blocks, size_t *count, bool *equal)
 {
+	const struct ina_call_row *row = ina_mpi_row(call->kind);
 	int ranks;
 
 	*blocks = 1;
@@ -32,8 +28,7 @@ static bool measure(const struct ina_mpi_call *call, size_t *blocks, size_t *cou
 		return false;
 	if (PMPI_Comm_size(call->comm, &ranks) != MPI_SUCCESS)
 		return false;
-	if (call->kind == INA_MPI_REDUCE_SCATTER_BLOCK || call->kind == INA_MPI_REDUCE_SCATTER ||
-	    call->kind == INA_MPI_ALLGATHER)
+	if (row->send == INA_ALL || row->recv == INA_ALL)
 		*blocks = (size_t)ranks;
 	if (call->recv_counts) {
 		*count = (size_t)call->recv_counts[0];
@@ -60,28 +55,30 @@ static enum ina_mpi_why judge_numbers(const struct ina_mpi_call *call, struct in
 struct ina_mpi_plan ina_mpi_decide(const struct ina_mpi_call *call)
 {
 	struct ina_mpi_plan plan = {.why = INA_MPI_ARGUMENT, .type = INA_UINT8, .op = INA_SUM};
+	bool has_elements = ina_call_has_elements(ina_mpi_call_kind(call->kind));
+	bool is_reduction = ina_mpi_row(call->kind)->combines;
 	size_t blocks;
 	bool equal;
 	int size = 0;
 
 	if (!ina_mpi_world.is_open || !measure(call, &blocks, &plan.count, &equal))
 		return plan;
-	if (call->kind != INA_MPI_BARRIER && PMPI_Type_size(call->recv_type, &size) != MPI_SUCCESS)
+	if (has_elements && PMPI_Type_size(call->recv_type, &size) != MPI_SUCCESS)
 		return plan;
 	plan.bytes = blocks * plan.count * (size_t)size;
-	if (call->kind != INA_MPI_BARRIER && equal && plan.bytes < ina_mpi_world.threshold)
+	if (has_elements && equal && plan.bytes < ina_mpi_world.threshold)
 		plan.why = INA_MPI_SMALL;
-	else if (is_reduction(call->kind))
+	else if (is_reduction)
 		plan.why = equal ? judge_numbers(call, &plan) : INA_MPI_BLOCKS;
 	else
 		plan.why = INA_MPI_BY_INA;
 	plan.element_bytes = (size_t)size;
-	if (!is_reduction(call->kind)) {
+	if (!is_reduction) {
 		plan.count *= (size_t)size;
 		plan.element_bytes = 1;
 	}
 	/* A rank may have a derived type, and MPI_Pack() counts in int. */
-	if (!is_reduction(call->kind) && plan.count > INT_MAX)
+	if (!is_reduction && plan.count > INT_MAX)
 		plan.why = INA_MPI_HUGE;
 	plan.channel = ina_mpi_channel_of(call->comm);
 	plan.rank = plan.channel->rank;

@@ -45,7 +45,8 @@ enum ina_mpi_why ina_mpi_channel_enter(struct ina_mpi_channel *channel,
 		why = INA_MPI_ARGUMENT;
 	pthread_mutex_lock(&channel->lock);
 	/* A communicator is not opened for a barrier alone. */
-	if (why == INA_MPI_BY_INA && call->kind == INA_MPI_BARRIER && channel->place.by_ina == 0)
+	if (why == INA_MPI_BY_INA && !ina_call_has_elements(ina_mpi_call_kind(call->kind)) &&
+	    channel->place.by_ina == 0)
 		why = INA_MPI_UNOPENED;
 	plan->is_astray = channel->is_astray;
 	if (plan->is_astray)

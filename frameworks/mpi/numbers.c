@@ -4,7 +4,10 @@
 
 #include <stddef.h>
 
-enum sort { FLOAT, SIGNED, UNSIGNED };
+#include "hostlib/tables/types.h"
+
+/* MPI has no HALF: its types of 16 bits are integers. */
+enum sort { FLOAT, HALF, SIGNED, UNSIGNED };
 
 static const struct {
 	MPI_Datatype type;
@@ -45,16 +48,13 @@ static const struct {
         {MPI_UINT64_T, UNSIGNED},
 };
 
-/* A type of 16 bits is always an integer: MPI has no such float. */
+#define SORT(type, name, kind, bits, ...) {kind, bits / 8, INA_##type},
+
 static const struct {
 	enum sort sort;
 	int bytes;
 	enum ina_type ina;
-} SORTS[] = {
-        {FLOAT, 4, INA_FLOAT32},   {FLOAT, 8, INA_FLOAT64},  {SIGNED, 4, INA_INT32},
-        {SIGNED, 8, INA_INT64},    {UNSIGNED, 1, INA_UINT8}, {UNSIGNED, 4, INA_UINT32},
-        {UNSIGNED, 8, INA_UINT64},
-};
+} SORTS[] = {INA_TYPES(SORT)};
 
 static const struct {
 	MPI_Op op;

@@ -13,21 +13,20 @@
 #include "numbers.h"
 #include "world.h"
 
+static const struct ina_call_row *row_of(const struct ina_mpi_op *op)
+{
+	return ina_mpi_row(op->call.kind);
+}
+
 /* True for the collectives that accept derived types; their elements are treated as bytes. */
 static bool is_gathered(const struct ina_mpi_op *op)
 {
-	return op->call.kind == INA_MPI_BCAST || op->call.kind == INA_MPI_ALLGATHER;
-}
-
-static bool is_scattered(const struct ina_mpi_op *op)
-{
-	return op->call.kind == INA_MPI_REDUCE_SCATTER ||
-	       op->call.kind == INA_MPI_REDUCE_SCATTER_BLOCK;
+	return !row_of(op)->combines && row_of(op)->recv != INA_NOTHING;
 }
 
 static bool has_send_type(const struct ina_mpi_call *call)
 {
-	return call->kind == INA_MPI_ALLGATHER && call->send != MPI_IN_PLACE;
+	return ina_mpi_row(call->kind)->recv == INA_ALL && call->send != MPI_IN_PLACE;
 }
 
 static bool is_root(const struct ina_mpi_op *op)
@@ -53,7 +52,7 @@ static void pack(const struct ina_mpi_op *op, const void *from, int count, MPI_D
 static void unpack(const struct ina_mpi_op *op)
 {
 	const struct ina_mpi_call *call = &op->call;
-	int blocks = call->kind == INA_MPI_BCAST ? 1 : op->plan.ranks;
+	int blocks = row_of(op)->recv == INA_ALL ? op->plan.ranks : 1;
 	MPI_Aint lower, extent;
 
 	PMPI_Type_get_extent(call->recv_type, &lower, &extent);
@@ -72,7 +71,7 @@ static void pack_own(const struct ina_mpi_op *op)
 	const struct ina_mpi_call *call = &op->call;
 	MPI_Aint lower, extent;
 
-	if (call->kind == INA_MPI_BCAST) {
+	if (row_of(op)->send == INA_AT_ROOT) {
 		if (is_root(op))
 			pack(op, call->recv, call->recv_count, call->recv_type, op->scratch);
 		return;
@@ -90,27 +89,27 @@ enum ina_status ina_mpi_op_prepare(struct ina_mpi_op *op)
 {
 	struct ina_mpi_call *call = &op->call;
 	bool in_place = call->send == MPI_IN_PLACE;
+	bool has_one_buffer = row_of(op)->send == INA_AT_ROOT;
 
 	if (op->plan.is_astray)
 		return INA_OK;
 	op->from = in_place ? call->recv : call->send;
 	op->to = call->recv;
-	if (is_scattered(op) && in_place)
+	if (row_of(op)->send == INA_ALL && in_place)
 		op->to = (char *)call->recv + own_offset(op);
-	if (call->kind == INA_MPI_BCAST)
+	if (has_one_buffer)
 		op->from = call->recv;
-	if (call->kind == INA_MPI_ALLGATHER && in_place)
+	if (row_of(op)->recv == INA_ALL && in_place)
 		op->from = (char *)call->recv + own_offset(op);
-	if (!is_gathered(op) ||
-	    (ina_mpi_is_dense(call->recv_type) &&
-	     (call->kind == INA_MPI_BCAST || in_place || ina_mpi_is_dense(call->send_type))))
+	if (!is_gathered(op) || (ina_mpi_is_dense(call->recv_type) &&
+	                         (has_one_buffer || in_place || ina_mpi_is_dense(call->send_type))))
 		return INA_OK;
 	op->scratch = malloc(op->plan.bytes);
 	if (!op->scratch)
 		return INA_ERR_MEMORY;
 	op->to = op->scratch;
 	op->from = op->scratch;
-	if (call->kind == INA_MPI_ALLGATHER)
+	if (row_of(op)->recv == INA_ALL)
 		op->from = (char *)op->scratch + own_offset(op);
 	pack_own(op);
 	/* The program may free the types as soon as a nonblocking call has returned. */
@@ -124,26 +123,8 @@ enum ina_status ina_mpi_op_begin(struct ina_mpi_op *op, ina_comm *comm)
 {
 	const struct ina_mpi_plan *plan = &op->plan;
 
-	switch (op->call.kind) {
-	case INA_MPI_ALLREDUCE:
-		return ina_allreduce_start(comm, op->from, op->to, plan->count, plan->type,
-		                           plan->op, &op->request);
-	case INA_MPI_REDUCE:
-		return ina_reduce_start(comm, op->from, op->to, plan->count, plan->type, plan->op,
-		                        op->call.root, &op->request);
-	case INA_MPI_BCAST:
-		return ina_broadcast_start(comm, op->from, op->to, plan->count, plan->type,
-		                           op->call.root, &op->request);
-	case INA_MPI_REDUCE_SCATTER:
-	case INA_MPI_REDUCE_SCATTER_BLOCK:
-		return ina_reduce_scatter_start(comm, op->from, op->to, plan->count, plan->type,
-		                                plan->op, &op->request);
-	case INA_MPI_ALLGATHER:
-		return ina_all_gather_start(comm, op->from, op->to, plan->count, plan->type,
-		                            &op->request);
-	default:
-		return ina_barrier_start(comm, &op->request);
-	}
+	return ina_call_start(ina_mpi_call_kind(op->call.kind), comm, op->from, op->to, plan->count,
+	                      plan->type, plan->op, op->call.root, &op->request);
 }
 
 int ina_mpi_op_start_by_mpi(const struct ina_mpi_call *call, MPI_Comm comm, MPI_Request *request)
@@ -187,6 +168,6 @@ void ina_mpi_op_end(struct ina_mpi_op *op)
 		free(op->scratch);
 	}
 	/* For an in-place reduce-scatter, MPI puts the result at the start, libina at the block. */
-	if (is_scattered(op) && op->call.send == MPI_IN_PLACE && by_ina)
+	if (row_of(op)->send == INA_ALL && op->call.send == MPI_IN_PLACE && by_ina)
 		memmove(op->call.recv, op->to, op->plan.count * op->plan.element_bytes);
 }

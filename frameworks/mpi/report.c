@@ -14,15 +14,9 @@
 
 #define SIZES 65 /* 0 bytes, and a range for each power of two */
 
-static const char *const NAMES[INA_MPI_KINDS][2] = {
-        [INA_MPI_ALLREDUCE] = {"MPI_Allreduce", "MPI_Iallreduce"},
-        [INA_MPI_REDUCE] = {"MPI_Reduce", "MPI_Ireduce"},
-        [INA_MPI_BCAST] = {"MPI_Bcast", "MPI_Ibcast"},
-        [INA_MPI_BARRIER] = {"MPI_Barrier", "MPI_Ibarrier"},
-        [INA_MPI_REDUCE_SCATTER] = {"MPI_Reduce_scatter", "MPI_Ireduce_scatter"},
-        [INA_MPI_REDUCE_SCATTER_BLOCK] = {"MPI_Reduce_scatter_block", "MPI_Ireduce_scatter_block"},
-        [INA_MPI_ALLGATHER] = {"MPI_Allgather", "MPI_Iallgather"},
-};
+#define BOTH(kind, blocking, nonblocking, ina)                                                     \
+	[INA_MPI_##kind] = {"MPI_" #blocking, "MPI_" #nonblocking},
+static const char *const NAMES[INA_MPI_KINDS][2] = {INA_MPI_COLLECTIVES(BOTH)};
 
 static const char *const REASONS[INA_MPI_WHYS] = {
         [INA_MPI_BY_INA] = "",

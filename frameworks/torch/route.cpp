@@ -5,29 +5,44 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "hostlib/tables/types.h"
+
 namespace torch_ina
 {
 
+namespace
+{
+
+enum Kind { SIGNED, UNSIGNED, FLOAT, HALF };
+
+struct Type {
+	ina_type type;
+	Kind kind;
+	size_t bits;
+};
+
+#define ROW(type, name, kind, bits, ...) {INA_##type, kind, bits},
+constexpr Type TYPES[] = {INA_TYPES(ROW)};
+#undef ROW
+
+} // namespace
+
 ina_type type_of(at::ScalarType type)
 {
-	switch (type) {
-	case at::kInt:
-		return INA_INT32;
-	case at::kFloat:
-		return INA_FLOAT32;
-	case at::kBFloat16:
-		return INA_BFLOAT16;
-	case at::kHalf:
-		return INA_FLOAT16;
-	case at::kDouble:
-		return INA_FLOAT64;
-	case at::kLong:
-		return INA_INT64;
-	case at::kByte:
-		return INA_UINT8;
-	default:
+	const bool is_integer = at::isIntegralType(type, false);
+
+	if (!is_integer && !at::isFloatingType(type))
 		return static_cast<ina_type>(0);
+	for (const Type &row : TYPES) {
+		const bool is_same =
+		        is_integer ? row.kind == (at::isSignedType(type) ? SIGNED : UNSIGNED)
+		                   : (row.kind == FLOAT || row.kind == HALF) &&
+		                             (row.type == INA_BFLOAT16) == (type == at::kBFloat16);
+
+		if (is_same && row.bits == 8 * at::elementSize(type))
+			return row.type;
 	}
+	return static_cast<ina_type>(0);
 }
 
 ina_op op_of(const c10d::ReduceOp &op)

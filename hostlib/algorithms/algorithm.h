@@ -16,16 +16,7 @@
 
 #include "hostlib/control/neighbours.h"
 #include "hostlib/options/error.h"
-
-/*
- * The part of an all-reduce that the ranks need. Half of the ring's steps is enough for a part; the
- * other algorithms always make the whole.
- */
-enum ina_part {
-	INA_WHOLE,
-	INA_SCATTER, /* the elements are n blocks, and rank r needs the sum of block r */
-	INA_GATHER,  /* rank r has block r of the result at recv, and every rank needs all blocks */
-};
+#include "hostlib/tables/collectives.h"
 
 /* One all-reduce, as an algorithm receives it. */
 struct ina_transfer {

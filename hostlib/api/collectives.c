@@ -17,14 +17,13 @@ static enum ina_status check_elements(const struct ina_comm *comm,
                                       struct ina_failure *failure)
 {
 	const char *name = ina_call_name(what->kind);
-	bool combines = what->kind != INA_CALL_ALL_GATHER && what->kind != INA_CALL_BROADCAST;
 
-	if (!ina_type_name((int)what->type))
+	if (!ina_type_name(what->type))
 		return ina_fail(
 		        failure, INA_ERR_ARGUMENT,
 		        "%s: invalid type %d: use a value of enum ina_type, such as INA_FLOAT32",
 		        name, (int)what->type);
-	if (combines && !ina_op_name((int)what->op))
+	if (ina_call_row(what->kind)->combines && !ina_op_name(what->op))
 		return ina_fail(
 		        failure, INA_ERR_ARGUMENT,
 		        "%s: invalid operation %d: use a value of enum ina_op, such as INA_SUM",
@@ -52,11 +51,12 @@ static size_t looked_at(size_t bytes)
 static enum ina_status check_access(struct ina_comm *comm, const struct ina_collective *what,
                                     struct ina_failure *failure)
 {
+	const struct ina_call_row *row = ina_call_row(what->kind);
 	size_t reads = looked_at(ina_collective_send_bytes(comm, what));
 	size_t writes = looked_at(ina_collective_recv_bytes(comm, what));
 
-	if (what->kind == INA_CALL_BROADCAST && comm->rank == what->root &&
-	    what->recv == what->send)
+	/* In place, a broadcast only reads the root's memory. */
+	if (row->send == INA_AT_ROOT && comm->rank == what->root && what->recv == what->send)
 		writes = 0;
 	if (!ina_may_read(&comm->probed, what->send, reads))
 		return ina_fail(failure, INA_ERR_ARGUMENT,
@@ -111,7 +111,7 @@ static enum ina_status start_checked(ina_comm *comm, const struct ina_collective
 		comm->latest = comm->failure;
 		return comm->failure.status;
 	}
-	if (what->kind != INA_CALL_BARRIER &&
+	if (ina_call_has_elements(what->kind) &&
 	    (check_elements(comm, what, &comm->latest) != INA_OK ||
 	     check_memory(comm, what, &comm->latest) != INA_OK ||
 	     check_access(comm, what, &comm->latest) != INA_OK))
@@ -171,142 +171,38 @@ static enum ina_status finish(enum ina_status started, ina_request *const *reque
 	return started == INA_OK ? ina_wait(*request) : started;
 }
 
-enum ina_status ina_allreduce_start(ina_comm *comm, const void *send, void *recv, size_t count,
-                                    enum ina_type type, enum ina_op op, ina_request **request)
-{
-	const struct ina_collective what = {.kind = INA_CALL_ALLREDUCE,
-	                                    .send = send,
-	                                    .recv = recv,
-	                                    .count = count,
-	                                    .type = type,
-	                                    .op = op};
+/* The parameters of the calls by their arguments, and the fields that these set. */
+#define PARAMETERS_NONE ina_comm *comm
+#define PARAMETERS_TYPE                                                                            \
+	PARAMETERS_NONE, const void *send, void *recv, size_t count, enum ina_type type
+#define PARAMETERS_TYPE_ROOT    PARAMETERS_TYPE, int root
+#define PARAMETERS_TYPE_OP      PARAMETERS_TYPE, enum ina_op op
+#define PARAMETERS_TYPE_OP_ROOT PARAMETERS_TYPE_OP, int root
 
-	return start(comm, &what, request);
-}
+#define FIELDS_NONE
+#define FIELDS_TYPE         .send = send, .recv = recv, .count = count, .type = type
+#define FIELDS_TYPE_ROOT    FIELDS_TYPE, .root = root
+#define FIELDS_TYPE_OP      FIELDS_TYPE, .op = op
+#define FIELDS_TYPE_OP_ROOT FIELDS_TYPE_OP, .root = root
 
-enum ina_status ina_allreduce(ina_comm *comm, const void *send, void *recv, size_t count,
-                              enum ina_type type, enum ina_op op)
-{
-	ina_request *request;
-
-	return may_wait(comm)
-	               ? finish(ina_allreduce_start(comm, send, recv, count, type, op, &request),
-	                        &request)
-	               : INA_ERR_ARGUMENT;
-}
-
-enum ina_status ina_reduce_scatter_start(ina_comm *comm, const void *send, void *recv,
-                                         size_t recv_count, enum ina_type type, enum ina_op op,
-                                         ina_request **request)
-{
-	const struct ina_collective what = {.kind = INA_CALL_REDUCE_SCATTER,
-	                                    .send = send,
-	                                    .recv = recv,
-	                                    .count = recv_count,
-	                                    .type = type,
-	                                    .op = op};
-
-	return start(comm, &what, request);
-}
-
-enum ina_status ina_reduce_scatter(ina_comm *comm, const void *send, void *recv, size_t recv_count,
-                                   enum ina_type type, enum ina_op op)
-{
-	ina_request *request;
-
-	return may_wait(comm) ? finish(ina_reduce_scatter_start(comm, send, recv, recv_count, type,
-	                                                        op, &request),
-	                               &request)
-	                      : INA_ERR_ARGUMENT;
-}
-
-enum ina_status ina_all_gather_start(ina_comm *comm, const void *send, void *recv,
-                                     size_t send_count, enum ina_type type, ina_request **request)
-{
-	const struct ina_collective what = {.kind = INA_CALL_ALL_GATHER,
-	                                    .send = send,
-	                                    .recv = recv,
-	                                    .count = send_count,
-	                                    .type = type};
-
-	return start(comm, &what, request);
-}
-
-enum ina_status ina_all_gather(ina_comm *comm, const void *send, void *recv, size_t send_count,
-                               enum ina_type type)
-{
-	ina_request *request;
-
-	return may_wait(comm)
-	               ? finish(ina_all_gather_start(comm, send, recv, send_count, type, &request),
-	                        &request)
-	               : INA_ERR_ARGUMENT;
-}
-
-enum ina_status ina_broadcast_start(ina_comm *comm, const void *send, void *recv, size_t count,
-                                    enum ina_type type, int root, ina_request **request)
-{
-	const struct ina_collective what = {.kind = INA_CALL_BROADCAST,
-	                                    .send = send,
-	                                    .recv = recv,
-	                                    .count = count,
-	                                    .type = type,
-	                                    .root = root};
-
-	return start(comm, &what, request);
-}
-
-enum ina_status ina_broadcast(ina_comm *comm, const void *send, void *recv, size_t count,
-                              enum ina_type type, int root)
-{
-	ina_request *request;
-
-	return may_wait(comm)
-	               ? finish(ina_broadcast_start(comm, send, recv, count, type, root, &request),
-	                        &request)
-	               : INA_ERR_ARGUMENT;
-}
-
-enum ina_status ina_reduce_start(ina_comm *comm, const void *send, void *recv, size_t count,
-                                 enum ina_type type, enum ina_op op, int root,
-                                 ina_request **request)
-{
-	const struct ina_collective what = {.kind = INA_CALL_REDUCE,
-	                                    .send = send,
-	                                    .recv = recv,
-	                                    .count = count,
-	                                    .type = type,
-	                                    .op = op,
-	                                    .root = root};
-
-	return start(comm, &what, request);
-}
-
-enum ina_status ina_reduce(ina_comm *comm, const void *send, void *recv, size_t count,
-                           enum ina_type type, enum ina_op op, int root)
-{
-	ina_request *request;
-
-	return may_wait(comm)
-	               ? finish(ina_reduce_start(comm, send, recv, count, type, op, root, &request),
-	                        &request)
-	               : INA_ERR_ARGUMENT;
-}
-
-enum ina_status ina_barrier_start(ina_comm *comm, ina_request **request)
-{
-	const struct ina_collective what = {.kind = INA_CALL_BARRIER};
-
-	return start(comm, &what, request);
-}
-
-enum ina_status ina_barrier(ina_comm *comm)
-{
-	ina_request *request;
-
-	return may_wait(comm) ? finish(ina_barrier_start(comm, &request), &request)
-	                      : INA_ERR_ARGUMENT;
-}
+/* Both calls of each collective; for an all-reduce, ina_allreduce_start() and ina_allreduce(). */
+#define CALLS(kind_, call, name, title, send_, recv_, combines, arguments, half)                   \
+	enum ina_status ina_##call##_start(PARAMETERS_##arguments, ina_request **request)          \
+	{                                                                                          \
+		const struct ina_collective what = {.kind = INA_CALL_##kind_, FIELDS_##arguments}; \
+                                                                                                   \
+		return start(comm, &what, request);                                                \
+	}                                                                                          \
+                                                                                                   \
+	enum ina_status ina_##call(PARAMETERS_##arguments)                                         \
+	{                                                                                          \
+		ina_request *request;                                                              \
+                                                                                                   \
+		if (!may_wait(comm))                                                               \
+			return INA_ERR_ARGUMENT;                                                   \
+		return finish(ina_##call##_start(INA_ARGUMENTS_##arguments, &request), &request);  \
+	}
+INA_COLLECTIVES(CALLS)
 
 enum ina_status ina_group_start(ina_comm *comm)
 {

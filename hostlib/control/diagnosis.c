@@ -10,11 +10,11 @@
 /* Writes "with 1000 float32 at root 2". If the operations differ, say_op adds the operation. */
 static void describe_elements(char *text, size_t size, const struct ina_call *call, bool say_op)
 {
-	const char *type = ina_type_name(call->type);
-	const char *op = ina_op_name(call->op);
+	const char *type = ina_type_name((enum ina_type)call->type);
+	const char *op = ina_op_name((enum ina_op)call->op);
 	char root[24] = "";
 
-	if (call->kind == INA_CALL_BROADCAST || call->kind == INA_CALL_REDUCE)
+	if (ina_call_has_root((enum ina_call_kind)call->kind))
 		snprintf(root, sizeof(root), " at root %u", call->root);
 	if (call->kind == INA_CALL_ALLREDUCE && call->root != 0)
 		snprintf(root, sizeof(root), ", fused from %u", call->root);
@@ -44,7 +44,7 @@ static void describe_call(char *text, size_t size, const struct ina_call *call, 
 		snprintf(text, size, "%s after %" PRIu64 " calls", name, call->number);
 		return;
 	}
-	if (call->kind != INA_CALL_BARRIER)
+	if (ina_call_has_elements((enum ina_call_kind)call->kind))
 		describe_elements(elements, sizeof(elements), call, say_op);
 	if (ina_call_is_counted(call))
 		snprintf(text, size, "%s %" PRIu64 "%s%s", name, call->number,

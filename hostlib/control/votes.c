@@ -4,22 +4,6 @@
 
 #include <string.h>
 
-static const char *const NAMES[] = {
-        [INA_CALL_NONE] = "nothing",
-        [INA_CALL_ALLREDUCE] = "all-reduce",
-        [INA_CALL_REDUCE_SCATTER] = "reduce-scatter",
-        [INA_CALL_ALL_GATHER] = "all-gather",
-        [INA_CALL_BROADCAST] = "broadcast",
-        [INA_CALL_REDUCE] = "reduce",
-        [INA_CALL_BARRIER] = "barrier",
-        [INA_CALL_CLOSE] = "ina_close",
-};
-
-const char *ina_call_name(enum ina_call_kind kind)
-{
-	return NAMES[kind];
-}
-
 bool ina_calls_agree(const struct ina_call *a, const struct ina_call *b)
 {
 	return a->kind == b->kind && a->count == b->count && a->type == b->type && a->op == b->op &&

@@ -9,19 +9,9 @@
 #define INA_CONTROL_VOTES_H
 
 #include "hostlib/options/ranks.h"
+#include "hostlib/tables/collectives.h"
 
 #define INA_CONTROL_TEXT 400
-
-enum ina_call_kind {
-	INA_CALL_NONE = 0,
-	INA_CALL_ALLREDUCE,
-	INA_CALL_REDUCE_SCATTER,
-	INA_CALL_ALL_GATHER,
-	INA_CALL_BROADCAST,
-	INA_CALL_REDUCE,
-	INA_CALL_BARRIER,
-	INA_CALL_CLOSE,
-};
 
 /* A collective call, as ranks compare it. Fields that a kind of call does not use are 0. */
 struct ina_call {
@@ -39,9 +29,6 @@ static inline bool ina_call_is_counted(const struct ina_call *call)
 {
 	return call->kind != INA_CALL_NONE && call->kind != INA_CALL_CLOSE;
 }
-
-/* A name such as "all-reduce" or "nothing". The strings are constants. */
-const char *ina_call_name(enum ina_call_kind kind);
 
 /* Are the calls the same, except for the number? */
 bool ina_calls_agree(const struct ina_call *a, const struct ina_call *b);

@@ -5,7 +5,7 @@
  *
  * 	bfloat16, float16, float32   float32, divided by the smallest power of two above the ranks
  * 	float64                      float64, divided by the same power of two
- * 	uint8                        int32
+ * 	uint8, int8, uint16          int32
  * 	int32, uint32                two int32: upper half (shifted, with its sign) and lower half
  * 	int64, uint64                two int64: the same halves
  */

@@ -10,6 +10,14 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "hostlib/tables/types.h"
+
+/* Elements may have any alignment, and are accessed both as numbers and as bits. */
+typedef uint8_t __attribute__((may_alias)) element8;
+typedef uint16_t __attribute__((aligned(1), may_alias)) element16;
+typedef uint32_t __attribute__((aligned(1), may_alias)) element32;
+typedef uint64_t __attribute__((aligned(1), may_alias)) element64;
+
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
 #define FLOAT64_MAGNITUDE 0x7FFFFFFFFFFFFFFFu
@@ -118,37 +126,37 @@ ALWAYS_INLINE uint16_t round_float16(float value)
 	return magnitude > FLOAT32_INFINITY ? FLOAT16_NAN : (uint16_t)(sign | rounded);
 }
 
-/* Sums and products. */
+/* sum_TYPE(), prod_TYPE(), max_TYPE() and min_TYPE() of integers. */
+#define COMBINE_INTEGER(name, bits)                                                                \
+	ALWAYS_INLINE uint##bits##_t sum_##name(uint##bits##_t a, uint##bits##_t b)                \
+	{                                                                                          \
+		return (uint##bits##_t)(a + b);                                                    \
+	}                                                                                          \
+                                                                                                   \
+	/* Two uint16 would be multiplied as int, which their product may exceed. */               \
+	ALWAYS_INLINE uint##bits##_t prod_##name(uint##bits##_t a, uint##bits##_t b)               \
+	{                                                                                          \
+		return (uint##bits##_t)(1u * a * b);                                               \
+	}                                                                                          \
+                                                                                                   \
+	ALWAYS_INLINE uint##bits##_t max_##name(uint##bits##_t a, uint##bits##_t b)                \
+	{                                                                                          \
+		return (name##_t)a > (name##_t)b ? a : b;                                          \
+	}                                                                                          \
+                                                                                                   \
+	ALWAYS_INLINE uint##bits##_t min_##name(uint##bits##_t a, uint##bits##_t b)                \
+	{                                                                                          \
+		return (name##_t)a < (name##_t)b ? a : b;                                          \
+	}
 
-ALWAYS_INLINE uint8_t sum_uint8(uint8_t a, uint8_t b)
-{
-	return (uint8_t)(a + b);
-}
+#define COMBINE_SIGNED   COMBINE_INTEGER
+#define COMBINE_UNSIGNED COMBINE_INTEGER
+#define COMBINE_FLOAT(name, bits)
+#define COMBINE_HALF(name, bits)
+#define COMBINE(type, name, kind, bits, ...) COMBINE_##kind(name, bits)
+INA_TYPES(COMBINE)
 
-ALWAYS_INLINE uint8_t prod_uint8(uint8_t a, uint8_t b)
-{
-	return (uint8_t)(a * b);
-}
-
-ALWAYS_INLINE uint32_t sum_uint32(uint32_t a, uint32_t b)
-{
-	return a + b;
-}
-
-ALWAYS_INLINE uint32_t prod_uint32(uint32_t a, uint32_t b)
-{
-	return a * b;
-}
-
-ALWAYS_INLINE uint64_t sum_uint64(uint64_t a, uint64_t b)
-{
-	return a + b;
-}
-
-ALWAYS_INLINE uint64_t prod_uint64(uint64_t a, uint64_t b)
-{
-	return a * b;
-}
+/* Sums and products of floats. */
 
 ALWAYS_INLINE uint64_t sum_float64(uint64_t a, uint64_t b)
 {
@@ -171,8 +179,8 @@ ALWAYS_INLINE uint32_t prod_float32(uint32_t a, uint32_t b)
 }
 
 /*
- * Maxima and minima. If the magnitude is inverted when the sign is set, floats compare like their
- * bits as signed integers, and -0 comes before +0. So no 16-bit float has to be widened.
+ * Maxima and minima of floats. If the magnitude is inverted when the sign is set, floats compare
+ * like their bits as signed integers, and -0 comes before +0. So no 16-bit float has to be widened.
  */
 
 ALWAYS_INLINE int64_t order64(uint64_t bits)
@@ -207,46 +215,6 @@ ALWAYS_INLINE bool any_nan16(uint16_t a, uint16_t b, uint16_t infinity)
 	return ((a & 0x7FFF) > infinity) | ((b & 0x7FFF) > infinity);
 }
 
-ALWAYS_INLINE uint8_t max_uint8(uint8_t a, uint8_t b)
-{
-	return a > b ? a : b;
-}
-
-ALWAYS_INLINE uint8_t min_uint8(uint8_t a, uint8_t b)
-{
-	return a < b ? a : b;
-}
-
-ALWAYS_INLINE uint32_t max_uint32(uint32_t a, uint32_t b)
-{
-	return a > b ? a : b;
-}
-
-ALWAYS_INLINE uint32_t min_uint32(uint32_t a, uint32_t b)
-{
-	return a < b ? a : b;
-}
-
-ALWAYS_INLINE uint64_t max_uint64(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
-
-ALWAYS_INLINE uint64_t min_uint64(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
-ALWAYS_INLINE uint64_t max_int64(uint64_t a, uint64_t b)
-{
-	return (int64_t)a > (int64_t)b ? a : b;
-}
-
-ALWAYS_INLINE uint64_t min_int64(uint64_t a, uint64_t b)
-{
-	return (int64_t)a < (int64_t)b ? a : b;
-}
-
 ALWAYS_INLINE uint64_t max_float64(uint64_t a, uint64_t b)
 {
 	return any_nan64(a, b) ? FLOAT64_NAN : order64(a) > order64(b) ? a : b;
@@ -255,16 +223,6 @@ ALWAYS_INLINE uint64_t max_float64(uint64_t a, uint64_t b)
 ALWAYS_INLINE uint64_t min_float64(uint64_t a, uint64_t b)
 {
 	return any_nan64(a, b) ? FLOAT64_NAN : order64(a) < order64(b) ? a : b;
-}
-
-ALWAYS_INLINE uint32_t max_int32(uint32_t a, uint32_t b)
-{
-	return (int32_t)a > (int32_t)b ? a : b;
-}
-
-ALWAYS_INLINE uint32_t min_int32(uint32_t a, uint32_t b)
-{
-	return (int32_t)a < (int32_t)b ? a : b;
 }
 
 ALWAYS_INLINE uint32_t max_float32(uint32_t a, uint32_t b)

@@ -4,6 +4,8 @@
 
 #include <assert.h>
 
+#include "hostlib/tables/types.h"
+
 static_assert((int)INA_INT32 == (int)INA_WIRE_INT32 && (int)INA_FLOAT32 == (int)INA_WIRE_FLOAT32 &&
                       (int)INA_BFLOAT16 == (int)INA_WIRE_BFLOAT16 &&
                       (int)INA_FLOAT16 == (int)INA_WIRE_FLOAT16,
@@ -12,27 +14,15 @@ static_assert((int)INA_SUM == (int)INA_WIRE_SUM && (int)INA_MAX == (int)INA_WIRE
                       (int)INA_MIN == (int)INA_WIRE_MIN,
               "the public numbers of operations are those of the wire");
 
-/*
- * sum: the wire's number type for a sum that an aggregator can make of this type. order: that for a
- * maximum or minimum. A sum of unsigned integers has the same bits as one in two's complement.
- */
+#define ROW(type, name, kind, bits, sum, order, ...)                                               \
+	[INA_##type] = {#name, bits / 8, INA_WIRE_##sum, INA_WIRE_##order},
+
 static const struct {
-	const char *name;
+	const char *name; /* NULL: not for callers of the library */
 	size_t bytes;
 	enum ina_wire_number_type sum;
 	enum ina_wire_number_type order;
-} TYPES[] = {
-        [INA_INT32] = {"int32", 4, INA_WIRE_INT32, INA_WIRE_INT32},
-        [INA_FLOAT32] = {"float32", 4, INA_WIRE_FLOAT32, INA_WIRE_FLOAT32},
-        [INA_BFLOAT16] = {"bfloat16", 2, INA_WIRE_BFLOAT16, INA_WIRE_BFLOAT16},
-        [INA_FLOAT16] = {"float16", 2, INA_WIRE_FLOAT16, INA_WIRE_FLOAT16},
-        [INA_FLOAT64] = {"float64", 8, INA_WIRE_NO_NUMBERS, INA_WIRE_NO_NUMBERS},
-        [INA_INT64] = {"int64", 8, INA_WIRE_NO_NUMBERS, INA_WIRE_NO_NUMBERS},
-        [INA_UINT8] = {"uint8", 1, INA_WIRE_NO_NUMBERS, INA_WIRE_NO_NUMBERS},
-        [INA_UINT32] = {"uint32", 4, INA_WIRE_INT32, INA_WIRE_NO_NUMBERS},
-        [INA_UINT64] = {"uint64", 8, INA_WIRE_NO_NUMBERS, INA_WIRE_NO_NUMBERS},
-        [INA_BYTES] = {NULL, 1, INA_WIRE_INT32, INA_WIRE_NO_NUMBERS},
-};
+} TYPES[] = {[INA_BYTES] = {NULL, 1, INA_WIRE_INT32, INA_WIRE_NO_NUMBERS}, INA_TYPES(ROW)};
 
 static const char *const OPS[] = {[INA_SUM] = "sum",
                                   [INA_MAX] = "max",
@@ -40,21 +30,26 @@ static const char *const OPS[] = {[INA_SUM] = "sum",
                                   [INA_PROD] = "product",
                                   [INA_AVG] = "average"};
 
-#define COUNT_OF(array) ((int)(sizeof(array) / sizeof((array)[0])))
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
-size_t ina_type_bytes(int type)
+size_t ina_type_bytes(enum ina_type type)
 {
-	return type >= 0 && type < COUNT_OF(TYPES) ? TYPES[type].bytes : 0;
+	return (size_t)type < COUNT_OF(TYPES) ? TYPES[type].bytes : 0;
 }
 
-const char *ina_type_name(int type)
+size_t ina_type_size(enum ina_type type)
 {
-	return type >= 0 && type < COUNT_OF(TYPES) ? TYPES[type].name : NULL;
+	return ina_type_name(type) ? ina_type_bytes(type) : 0;
 }
 
-const char *ina_op_name(int op)
+const char *ina_type_name(enum ina_type type)
 {
-	return op >= 0 && op < COUNT_OF(OPS) ? OPS[op] : NULL;
+	return (size_t)type < COUNT_OF(TYPES) ? TYPES[type].name : NULL;
+}
+
+const char *ina_op_name(enum ina_op op)
+{
+	return (size_t)op < COUNT_OF(OPS) ? OPS[op] : NULL;
 }
 
 enum ina_op ina_op_under_way(enum ina_op op)

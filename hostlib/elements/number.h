@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Number types and operations, with their sizes and names. */
+/* Number types and operations: sizes, and which of them an aggregator can combine. */
 #ifndef INA_ELEMENTS_NUMBER_H
 #define INA_ELEMENTS_NUMBER_H
 
@@ -12,15 +12,8 @@
  */
 #define INA_BYTES ((enum ina_type)10)
 
-/* Bytes of an element; 0 if there is no such type. */
-size_t ina_type_bytes(int type);
-
-/*
- * Names such as "float32" and "max"; NULL if callers know no such type or operation. The strings
- * are constants.
- */
-const char *ina_type_name(int type);
-const char *ina_op_name(int op);
+/* Like ina_type_size(), but also for INA_BYTES. */
+size_t ina_type_bytes(enum ina_type type);
 
 /*
  * The operation that messages carry: for an average, a sum, which libina divides at the end

@@ -11,12 +11,6 @@
 #include "number.h"
 #include "rounding.h"
 
-/* Elements may have any alignment, and are accessed both as numbers and as bits. */
-typedef uint8_t __attribute__((may_alias)) element8;
-typedef uint16_t __attribute__((aligned(1), may_alias)) element16;
-typedef uint32_t __attribute__((aligned(1), may_alias)) element32;
-typedef uint64_t __attribute__((aligned(1), may_alias)) element64;
-
 /* each_NAME() applies NAME() to the elements of two arrays. */
 #define EACH(element, name)                                                                        \
 	INA_VECTOR static bool each_##name(void *result, const void *restrict a, const void *b,    \
@@ -31,100 +25,86 @@ typedef uint64_t __attribute__((aligned(1), may_alias)) element64;
 		return false;                                                                      \
 	}
 
-/* clang-format off */
-EACH(element8, sum_uint8) EACH(element8, max_uint8) EACH(element8, min_uint8) EACH(element8, prod_uint8)
-EACH(element32, sum_uint32) EACH(element32, max_uint32) EACH(element32, min_uint32) EACH(element32, prod_uint32)
-EACH(element32, max_int32) EACH(element32, min_int32)
-EACH(element64, sum_uint64) EACH(element64, max_uint64) EACH(element64, min_uint64) EACH(element64, prod_uint64)
-EACH(element64, max_int64) EACH(element64, min_int64)
-EACH(element64, sum_float64) EACH(element64, max_float64) EACH(element64, min_float64) EACH(element64, prod_float64)
-EACH(element32, sum_float32) EACH(element32, max_float32) EACH(element32, min_float32) EACH(element32, prod_float32)
-EACH(element16, max_bfloat16) EACH(element16, min_bfloat16)
-EACH(element16, max_float16) EACH(element16, min_float16)
-        /* clang-format on */
-
-        /* The only operation that reports an overflow. */
-        INA_VECTOR static bool each_sum_int32(void *result, const void *restrict a, const void *b,
-                                              size_t count)
-{
-	element32 *to = result;
-	const element32 *restrict left = a;
-	const element32 *right = b;
-	uint32_t overflow = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		uint32_t sum = left[i] + right[i];
-
-		/*
-		 * The sign bit is set if both operands have the same sign, and the sum has the
-		 * other.
-		 */
-		overflow |= (left[i] ^ sum) & (right[i] ^ sum);
-		to[i] = sum;
+/*
+ * A sum of int32 is the only operation that reports an overflow: the sign bit is set if both
+ * operands have the same sign, and the sum has the other.
+ */
+#define EACH_SUM(type, name, bits)                                                                 \
+	INA_VECTOR static bool each_sum_##name(void *result, const void *restrict a,               \
+	                                       const void *b, size_t count)                        \
+	{                                                                                          \
+		element##bits *to = result;                                                        \
+		const element##bits *restrict left = a;                                            \
+		const element##bits *right = b;                                                    \
+		uint##bits##_t overflow = 0;                                                       \
+                                                                                                   \
+		for (size_t i = 0; i < count; i++) {                                               \
+			uint##bits##_t sum = sum_##name(left[i], right[i]);                        \
+                                                                                                   \
+			if (INA_##type == INA_INT32)                                               \
+				overflow |= (left[i] ^ sum) & (right[i] ^ sum);                    \
+			to[i] = sum;                                                               \
+		}                                                                                  \
+		return overflow >> (bits - 1);                                                     \
 	}
-	return overflow >> 31;
-}
+
+#define EACH_INTEGER(type, name, bits)                                                             \
+	EACH_SUM(type, name, bits)                                                                 \
+	EACH(element##bits, prod_##name)                                                           \
+	EACH(element##bits, max_##name)                                                            \
+	EACH(element##bits, min_##name)
+#define EACH_SIGNED   EACH_INTEGER
+#define EACH_UNSIGNED EACH_INTEGER
+#define EACH_FLOAT(type, name, bits)                                                               \
+	EACH(element##bits, sum_##name)                                                            \
+	EACH(element##bits, prod_##name)                                                           \
+	EACH(element##bits, max_##name)                                                            \
+	EACH(element##bits, min_##name)
+
+/* A type that widens has conversions instead of sums and products. */
+#define EACH_HALF(type, name, bits)                                                                \
+	EACH(element##bits, max_##name)                                                            \
+	EACH(element##bits, min_##name)                                                            \
+	INA_VECTOR static void widen_all_##name(element32 *restrict to,                            \
+	                                        const element16 *restrict from, size_t count)      \
+	{                                                                                          \
+		for (size_t i = 0; i < count; i++)                                                 \
+			to[i] = bits_of(widen_##name(from[i]));                                    \
+	}                                                                                          \
+                                                                                                   \
+	INA_VECTOR static void round_all_##name(element16 *restrict to,                            \
+	                                        const element32 *restrict from, size_t count)      \
+	{                                                                                          \
+		for (size_t i = 0; i < count; i++)                                                 \
+			to[i] = round_##name(float_of(from[i]));                                   \
+	}
+
+#define LOOPS(type, name, kind, bits, ...) EACH_##kind(type, name, bits)
+INA_TYPES(LOOPS)
 
 /* The loop for each type and operation. It returns whether an int32 sum overflowed. */
 typedef bool (*each_fn)(void *result, const void *restrict a, const void *b, size_t count);
 
-#define ROW(sum, max, min, prod)                                                                   \
-	{                                                                                          \
-		[INA_SUM] = (sum), [INA_MAX] = (max), [INA_MIN] = (min), [INA_PROD] = (prod)       \
-	}
+#define ROW(type, name, kind, ...) [INA_##type] = {ROW_##kind(name)},
+#define ROW_HALF(name)             [INA_MAX] = each_max_##name, [INA_MIN] = each_min_##name
 
-static const each_fn EACH_OF[][INA_PROD + 1] = {
-        [INA_INT32] = ROW(each_sum_int32, each_max_int32, each_min_int32, each_prod_uint32),
-        [INA_FLOAT32] =
-                ROW(each_sum_float32, each_max_float32, each_min_float32, each_prod_float32),
-        [INA_BFLOAT16] = {[INA_MAX] = each_max_bfloat16, [INA_MIN] = each_min_bfloat16},
-        [INA_FLOAT16] = {[INA_MAX] = each_max_float16, [INA_MIN] = each_min_float16},
-        [INA_FLOAT64] =
-                ROW(each_sum_float64, each_max_float64, each_min_float64, each_prod_float64),
-        [INA_INT64] = ROW(each_sum_uint64, each_max_int64, each_min_int64, each_prod_uint64),
-        [INA_UINT8] = ROW(each_sum_uint8, each_max_uint8, each_min_uint8, each_prod_uint8),
-        [INA_BYTES] = {[INA_SUM] = each_sum_uint8},
-        [INA_UINT32] = ROW(each_sum_uint32, each_max_uint32, each_min_uint32, each_prod_uint32),
-        [INA_UINT64] = ROW(each_sum_uint64, each_max_uint64, each_min_uint64, each_prod_uint64),
-};
+#define ROW_FLOAT(name) ROW_HALF(name), [INA_SUM] = each_sum_##name, [INA_PROD] = each_prod_##name
+
+#define ROW_SIGNED   ROW_FLOAT
+#define ROW_UNSIGNED ROW_FLOAT
+
+static const each_fn EACH_OF[][INA_PROD + 1] = {[INA_BYTES] = {[INA_SUM] = each_sum_uint8},
+                                                INA_TYPES(ROW)};
 
 /* Elements per round for a type that widens: the float32 values in between stay in the cache. */
 #define BLOCK ((size_t)512)
 
 bool ina_type_widens(enum ina_type type, enum ina_op op)
 {
-	return (type == INA_BFLOAT16 || type == INA_FLOAT16) && (op == INA_SUM || op == INA_PROD);
+	return (op == INA_SUM || op == INA_PROD) && !EACH_OF[type][op];
 }
 
-INA_VECTOR static void widen_all_bfloat16(element32 *restrict to, const element16 *restrict from,
-                                          size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		to[i] = bits_of(widen_bfloat16(from[i]));
-}
-
-INA_VECTOR static void round_all_bfloat16(element16 *restrict to, const element32 *restrict from,
-                                          size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		to[i] = round_bfloat16(float_of(from[i]));
-}
-
-/* Shifts and masks convert the elements that the processor's instructions leave over, or all. */
-INA_VECTOR static void widen_all_float16(element32 *restrict to, const element16 *restrict from,
-                                         size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		to[i] = bits_of(widen_float16(from[i]));
-}
-
-INA_VECTOR static void round_all_float16(element16 *restrict to, const element32 *restrict from,
-                                         size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		to[i] = round_float16(float_of(from[i]));
-}
-
+/* Shifts and masks convert the float16 that the processor's instructions leave over, or all. */
 static __attribute__((noinline)) void widen(element32 *to, const element16 *from, size_t count,
                                             enum ina_type type)
 {

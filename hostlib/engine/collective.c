@@ -7,42 +7,21 @@
 #include "hostlib/elements/average.h"
 #include "hostlib/elements/number.h"
 
-/*
- * How often `count` elements are at send or recv: not at all, once, once for each rank, or only at
- * the root.
- */
-enum extent { NONE, ONE, ALL, AT_ROOT };
-
-static const struct {
-	enum extent send;
-	enum extent recv;
-} EXTENTS[] = {
-        [INA_CALL_ALLREDUCE] = {ONE, ONE},  [INA_CALL_REDUCE_SCATTER] = {ALL, ONE},
-        [INA_CALL_ALL_GATHER] = {ONE, ALL}, [INA_CALL_BROADCAST] = {AT_ROOT, ONE},
-        [INA_CALL_REDUCE] = {ONE, AT_ROOT}, [INA_CALL_BARRIER] = {NONE, NONE},
-};
-
 size_t ina_collective_bytes(const struct ina_collective *what)
 {
-	return what->count * ina_type_bytes((int)what->type);
-}
-
-static size_t extent_bytes(const struct ina_comm *comm, const struct ina_collective *what,
-                           enum extent extent)
-{
-	if (extent == NONE || (extent == AT_ROOT && comm->rank != what->root))
-		return 0;
-	return ina_collective_bytes(what) * (extent == ALL ? (size_t)comm->ranks : 1);
+	return what->count * ina_type_bytes(what->type);
 }
 
 size_t ina_collective_send_bytes(const struct ina_comm *comm, const struct ina_collective *what)
 {
-	return extent_bytes(comm, what, EXTENTS[what->kind].send);
+	return ina_extent_count(ina_call_row(what->kind)->send, ina_collective_bytes(what),
+	                        comm->ranks, comm->rank == what->root);
 }
 
 size_t ina_collective_recv_bytes(const struct ina_comm *comm, const struct ina_collective *what)
 {
-	return extent_bytes(comm, what, EXTENTS[what->kind].recv);
+	return ina_extent_count(ina_call_row(what->kind)->recv, ina_collective_bytes(what),
+	                        comm->ranks, comm->rank == what->root);
 }
 
 /*
@@ -68,14 +47,7 @@ static size_t bytes_under_way(const struct ina_comm *comm, const struct ina_coll
 {
 	if (!averages(comm, what))
 		return bytes;
-	return bytes / ina_type_bytes((int)what->type) * ina_average_bytes(what->type);
-}
-
-/* Does the collective only move elements, without combining any? */
-static bool only_moves(const struct ina_collective *what)
-{
-	return what->kind == INA_CALL_ALL_GATHER || what->kind == INA_CALL_BROADCAST ||
-	       what->kind == INA_CALL_BARRIER;
+	return bytes / ina_type_bytes(what->type) * ina_average_bytes(what->type);
 }
 
 /* A flat communicator with several ranks. On others, the rails or channels carry out the parts. */
@@ -87,8 +59,7 @@ static bool is_flat(const struct ina_comm *comm)
 /* Is half of the ring enough? Short collectives are carried out as a whole, with fewer messages. */
 static bool is_half(const struct ina_comm *comm, const struct ina_collective *what)
 {
-	return is_flat(comm) &&
-	       (what->kind == INA_CALL_REDUCE_SCATTER || what->kind == INA_CALL_ALL_GATHER) &&
+	return is_flat(comm) && ina_call_row(what->kind)->half != INA_WHOLE &&
 	       bytes_under_way(comm, what, ina_collective_bytes(what)) * (size_t)comm->ranks >
 	               INA_DOUBLING_BYTES;
 }
@@ -100,7 +71,7 @@ bool ina_collective_is_apart(const struct ina_comm *comm, const struct ina_colle
 		return false;
 	if (is_half(comm, what))
 		return true;
-	return !only_moves(what) &&
+	return ina_call_row(what->kind)->combines &&
 	       ina_number_of_wire(type_under_way(comm, what), what->op) == INA_WIRE_NO_NUMBERS;
 }
 
@@ -140,7 +111,7 @@ static struct ina_transfer make_transfer(const struct ina_request *request, cons
 	        .send = send,
 	        .recv = recv,
 	        .total_bytes = bytes,
-	        .element_bytes = (uint32_t)ina_type_bytes((int)type),
+	        .element_bytes = (uint32_t)ina_type_bytes(type),
 	        .type = type,
 	        .op = ina_op_under_way(op),
 	        .number_type = number_type_of(type, op),
@@ -151,6 +122,12 @@ static struct ina_transfer make_transfer(const struct ina_request *request, cons
 	};
 }
 
+static enum ina_part part_of(const struct ina_request *request)
+{
+	return is_half(request->comm, &request->what) ? ina_call_row(request->what.kind)->half
+	                                              : INA_WHOLE;
+}
+
 /*
  * The transfer in which each rank contributes its elements, and zeros elsewhere; the sum has the
  * elements of all ranks. If the blocks go round the ring as they are, no zeros are needed.
@@ -159,12 +136,11 @@ static struct ina_transfer bring(const struct ina_request *request, size_t total
                                  size_t bytes)
 {
 	uint8_t *recv = request->what.recv;
-	bool half = is_half(request->comm, &request->what);
 	struct ina_transfer transfer =
 	        make_transfer(request, recv, recv, total, INA_BYTES, INA_SUM);
 
-	transfer.part = half ? INA_GATHER : INA_WHOLE;
-	if (total > 0 && !half) {
+	transfer.part = part_of(request);
+	if (total > 0 && transfer.part == INA_WHOLE) {
 		memset(recv, 0, offset);
 		memset(recv + offset + bytes, 0, total - offset - bytes);
 	}
@@ -201,9 +177,8 @@ static void put_addends(const struct ina_request *request, uint8_t *addends)
 		size_t bytes = ina_collective_send_bytes(comm, what);
 
 		if (averages(comm, what))
-			ina_average_begin(addends, what->send,
-			                  bytes / ina_type_bytes((int)what->type), what->type,
-			                  comm->ranks);
+			ina_average_begin(addends, what->send, bytes / ina_type_bytes(what->type),
+			                  what->type, comm->ranks);
 		else if (bytes > 0)
 			memcpy(addends, what->send, bytes);
 		addends += bytes_under_way(comm, what, bytes);
@@ -263,7 +238,7 @@ static enum ina_status begin_to_combine(struct ina_request *request, struct ina_
 	}
 	request->transfer =
 	        make_transfer(request, send, sums, bytes, type_under_way(comm, what), what->op);
-	request->transfer.part = is_half(comm, what) ? INA_SCATTER : INA_WHOLE;
+	request->transfer.part = part_of(request);
 	return INA_OK;
 }
 
@@ -271,39 +246,36 @@ enum ina_status ina_collective_begin(struct ina_request *request, struct ina_fai
 {
 	const struct ina_comm *comm = request->comm;
 	const struct ina_collective *what = &request->what;
-	size_t bytes = ina_collective_bytes(what);
+	const struct ina_call_row *row = ina_call_row(what->kind);
+	size_t send_bytes = ina_collective_send_bytes(comm, what);
 	size_t recv_bytes = ina_collective_recv_bytes(comm, what);
 
-	switch (what->kind) {
-	case INA_CALL_ALL_GATHER:
-		request->transfer = bring(request, recv_bytes, (size_t)comm->rank * bytes, bytes);
-		return INA_OK;
-	case INA_CALL_BROADCAST:
-		request->transfer = comm->rank != what->root ? bring(request, recv_bytes, 0, 0)
-		                                             : give(request, recv_bytes);
-		return INA_OK;
-	case INA_CALL_BARRIER:
-		request->transfer = make_transfer(request, NULL, NULL, 0, INA_BYTES, INA_SUM);
-		return INA_OK;
-	default:
+	if (row->combines)
 		return begin_to_combine(request, failure);
-	}
+	if (row->send == INA_AT_ROOT && comm->rank == what->root)
+		request->transfer = give(request, recv_bytes);
+	else
+		request->transfer = bring(
+		        request, recv_bytes,
+		        row->recv == INA_ALL ? (size_t)comm->rank * send_bytes : 0, send_bytes);
+	return INA_OK;
 }
 
 void ina_collective_end(struct ina_request *request)
 {
 	const struct ina_comm *comm = request->comm;
 	const struct ina_collective *what = &request->what;
+	const struct ina_call_row *row = ina_call_row(what->kind);
 	const uint8_t *sums;
 
-	if (what->kind == INA_CALL_BROADCAST && request->transfer.is_given &&
-	    what->recv != what->send && what->count > 0)
-		memcpy(what->recv, what->send, ina_collective_bytes(what));
-	if (only_moves(what))
+	if (!row->combines) {
+		if (request->transfer.is_given && what->recv != what->send && what->count > 0)
+			memcpy(what->recv, what->send, ina_collective_bytes(what));
 		return;
+	}
 	sums = place_of_sums(request);
 	/* With a single rank, its block is the whole result. */
-	if (what->kind == INA_CALL_REDUCE_SCATTER)
+	if (row->send == INA_ALL)
 		sums += (size_t)comm->rank *
 		        bytes_under_way(comm, what, ina_collective_bytes(what));
 	take_sums(request, sums);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Implements each collective as an all-reduce: its buffers, and the work before and after it.
+ * Implements each collective as an all-reduce, by its row in tables/collectives.h: its buffers, and
+ * the work before and after it.
  *
  * 	reduce          on ranks that do not want the result, it goes to scratch memory
  * 	reduce-scatter  the whole result goes to scratch memory, this rank's block from there to

@@ -117,14 +117,16 @@ enum ina_type {
 	INA_BFLOAT16 = 3, /* the upper half of a float32 */
 	INA_FLOAT16 = 4,  /* IEEE 754 binary16 */
 	/*
-	 * Reduced by the hosts, except sums and averages of uint32 and averages of uint8: the
-	 * aggregator adds these as int32.
+	 * Reduced by the hosts, except sums and averages of uint32 and averages of uint8, int8 and
+	 * uint16: the aggregator adds these as int32.
 	 */
 	INA_FLOAT64 = 5, /* IEEE 754 binary64 */
 	INA_INT64 = 6,
 	INA_UINT8 = 7,
 	INA_UINT32 = 8,
 	INA_UINT64 = 9,
+	INA_INT8 = 11, /* the library uses 10 itself */
+	INA_UINT16 = 12,
 };
 
 enum ina_op {
@@ -356,6 +358,17 @@ static inline void ina_options_init(struct ina_options *options)
 /* Returns the name of a status, as "INA_ERR_PEER". Never NULL; the string is static. */
 INA_API const char *ina_status_name(enum ina_status status);
 
+/* Returns the bytes of an element; 0 if the library has no such type. */
+INA_API size_t ina_type_size(enum ina_type type);
+
+/*
+ * Return the name of a type, as "float32", and the name of an operation: "sum", "max", "min",
+ * "product" or "average". NULL if the library has no such type or operation. The strings are
+ * static.
+ */
+INA_API const char *ina_type_name(enum ina_type type);
+INA_API const char *ina_op_name(enum ina_op op);
+
 /*
  * Opens a communicator. Collective: returns when all ranks have come, are connected and have agreed
  * on the algorithm. If they cannot, every rank that came gets the error. A rank that cannot take
@@ -416,10 +429,10 @@ INA_API const char *ina_error(const ina_comm *comm);
  * rounded once more than a sum, to nearest, ties to even. Only the smallest floats lose more: let N
  * be the smallest power of two above the number of ranks; then a float32 below 2^-126 N counts as
  * the nearest multiple of 2^-149 N, and a float64 below 2^-1022 N as the nearest multiple of
- * 2^-1074 N. Averages of bfloat16, float16, int32 and uint32 take twice the bytes on the network,
- * those of uint8 four times, and those of int64 and uint64 twice among the hosts. The library
- * writes recv from the beginning of the call, with the form of the elements that it sends. If that
- * form has more bytes than recv, the library uses its own memory.
+ * 2^-1074 N. Averages of bfloat16, float16, uint16, int32 and uint32 take twice the bytes on the
+ * network, those of uint8 and int8 four times, and those of int64 and uint64 twice among the hosts.
+ * The library writes recv from the beginning of the call, with the form of the elements that it
+ * sends. If that form has more bytes than recv, the library uses its own memory.
  *
  * Errors: INA_ERR_ARGUMENT leaves the communicator as it was. All ranks get any other error, each
  * in this call or its next one. The contents of recv are then undefined, and all further calls

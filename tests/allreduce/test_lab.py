@@ -92,7 +92,7 @@ def test_collectives(name, place, tmp_path):
 
 @pytest.mark.parametrize("type, op, algorithm", [
     ("double", "sum", "ring"), ("double", "prod", "ring"), ("int64", "avg", "ring"), ("uint8", "max", "ring"), ("uint64", "min", "ring"),
-    ("uint32", "sum", "ina"), ("half", "avg", "ina"), ("float", "prod", "ring")])
+    ("int8", "min", "ring"), ("uint16", "sum", "ring"), ("uint16", "avg", "ina"), ("uint32", "sum", "ina"), ("half", "avg", "ina"), ("float", "prod", "ring")])
 def test_what_the_aggregator_cannot_add(type, op, algorithm, tmp_path):
     """The hosts add it, and the table says so."""
     path = tmp_path / "table.json"

@@ -26,7 +26,7 @@ def run(*arguments, **environment):
         (["-e", "4Q"], "-e 4Q"),
         (["-b", "8", "-e", "4"], "no size to run"),
         (["-f", "1"], "-f 1"),
-        (["-t", "int16"], "must be int32, float, bfloat16, half, all (of these), double, int64, uint8, uint32 or uint64"),
+        (["-t", "int16"], "must be int32, float, bfloat16, half, all (of these), double, int64, uint8, uint32, uint64, int8 or uint16"),
         (["-o", "xor"], "must be sum, max, min, prod or avg"),
         (["-n", "0"], "-n 0"),
         (["-c", "2"], "-c 2"),

@@ -166,7 +166,7 @@ static void draw_call(struct call *call)
 	static const size_t counts[] = {0, 1, 3, 777, 4099, 20011};
 
 	call->kind = (enum kind)draw(KINDS);
-	call->type = (enum ina_type)(1 + draw(INA_UINT64));
+	call->type = reference_type((int)draw(REFERENCE_TYPES));
 	call->op = (enum ina_op)(1 + draw(INA_AVG));
 	call->count = counts[draw(6)];
 	call->root = (int)draw((uint32_t)ranks);

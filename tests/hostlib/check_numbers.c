@@ -72,7 +72,8 @@ static reference_bits element_of(const struct check *check, enum ina_type type, 
 		return (uint32_t)((int32_t)word >> 8);
 	if (part >= 2 && index % 2 == 0)
 		noise |= 0x8000800080808080;
-	if (type != INA_FLOAT32 && type != INA_FLOAT64 && bits != 16)
+	if (type != INA_FLOAT32 && type != INA_FLOAT64 && type != INA_BFLOAT16 &&
+	    type != INA_FLOAT16)
 		return noise >> (64 - bits);
 	if (part > 0)
 		return exponents_of(type, part > 1, noise >> (64 - bits));
@@ -82,7 +83,7 @@ static reference_bits element_of(const struct check *check, enum ina_type type, 
 /* Can an aggregator add it? An average is computed from a sum of other elements. */
 static bool is_aggregated(enum ina_type type, enum ina_op op)
 {
-	if (type == INA_UINT8)
+	if (type == INA_UINT8 || type == INA_INT8 || type == INA_UINT16)
 		return op == INA_AVG;
 	if (type == INA_UINT32)
 		return op == INA_SUM || op == INA_AVG;
@@ -199,11 +200,13 @@ static int run_several(struct check *check, enum ina_type type, enum ina_op op, 
 
 static int run_all_several(struct check *check)
 {
-	for (int type = INA_INT32; type <= INA_UINT64; type++) {
+	for (int t = 0; t < REFERENCE_TYPES; t++) {
+		enum ina_type type = reference_type(t);
+
 		for (int op = INA_SUM; op <= INA_AVG; op++) {
 			for (size_t round = 0; round < 4; round++) {
-				if (run_several(check, (enum ina_type)type, (enum ina_op)op,
-				                round % 2, round / 2 * 65536 * 2) != 0)
+				if (run_several(check, type, (enum ina_op)op, round % 2,
+				                round / 2 * 65536 * 2) != 0)
 					return 1;
 			}
 		}
@@ -216,13 +219,15 @@ static int run_all(struct check *check)
 	static const size_t counts[] = {1, 3, 7, 9, 32745, 4099, COUNT_MAX};
 	size_t number = 0;
 
-	for (int type = INA_INT32; type <= INA_UINT64; type++) {
+	for (int t = 0; t < REFERENCE_TYPES; t++) {
+		enum ina_type type = reference_type(t);
+
 		for (int op = INA_SUM; op <= INA_AVG; op++) {
 			for (size_t c = 0; c < sizeof(counts) / sizeof(counts[0]); c++) {
 				size_t shift = number++ % 16;
 
-				if (run(check, (enum ina_type)type, (enum ina_op)op, counts[c],
-				        shift, shift % 3 == 0) != 0)
+				if (run(check, type, (enum ina_op)op, counts[c], shift,
+				        shift % 3 == 0) != 0)
 					return 1;
 			}
 		}

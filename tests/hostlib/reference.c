@@ -118,13 +118,25 @@ reference_bits reference_round(enum ina_type type, double value)
 	return low | (signbit(value) ? 0x8000u : 0);
 }
 
+enum ina_type reference_type(int index)
+{
+	static const enum ina_type types[REFERENCE_TYPES] = {
+	        INA_INT32, INA_FLOAT32, INA_BFLOAT16, INA_FLOAT16, INA_FLOAT64, INA_INT64,
+	        INA_UINT8, INA_UINT32,  INA_UINT64,   INA_INT8,    INA_UINT16,
+	};
+
+	return types[index];
+}
+
 size_t reference_bytes(enum ina_type type)
 {
 	switch (type) {
 	case INA_UINT8:
+	case INA_INT8:
 		return 1;
 	case INA_BFLOAT16:
 	case INA_FLOAT16:
+	case INA_UINT16:
 		return 2;
 	case INA_INT32:
 	case INA_FLOAT32:
@@ -144,6 +156,11 @@ static bool is_float(enum ina_type type)
 	       type == INA_FLOAT64;
 }
 
+static bool is_half(enum ina_type type)
+{
+	return type == INA_BFLOAT16 || type == INA_FLOAT16;
+}
+
 static wide integer_of(enum ina_type type, reference_bits bits)
 {
 	switch (type) {
@@ -151,6 +168,8 @@ static wide integer_of(enum ina_type type, reference_bits bits)
 		return (int32_t)(uint32_t)bits;
 	case INA_INT64:
 		return (int64_t)bits;
+	case INA_INT8:
+		return (int8_t)(uint8_t)bits;
 	default:
 		return bits;
 	}
@@ -266,7 +285,7 @@ reference_bits reference_network(enum ina_type type, enum ina_op op, const refer
 
 	while (width < count)
 		width *= 2;
-	if (reference_bytes(type) != 2)
+	if (!is_half(type))
 		return combine_tree(type, op, operands, count, 0, width);
 	widen(type, operands, count, wide);
 	return narrow(type, combine_tree(INA_FLOAT32, op, wide, count, 0, width));
@@ -274,7 +293,7 @@ reference_bits reference_network(enum ina_type type, enum ina_op op, const refer
 
 static bool widens(enum ina_type type, enum ina_op op)
 {
-	return reference_bytes(type) == 2 && (op == INA_SUM || op == INA_PROD);
+	return is_half(type) && (op == INA_SUM || op == INA_PROD);
 }
 
 reference_bits reference_ring(enum ina_type type, enum ina_op op, const reference_bits *operands,

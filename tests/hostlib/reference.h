@@ -17,6 +17,10 @@ typedef uint64_t reference_bits;
 /* To be called once, before any other function of this file. */
 void reference_init(void);
 
+/* All types, by an index below REFERENCE_TYPES. */
+#define REFERENCE_TYPES 11
+enum ina_type reference_type(int index);
+
 /* Bytes of an element. */
 size_t reference_bytes(enum ina_type type);
 

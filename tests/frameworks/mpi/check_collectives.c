@@ -50,6 +50,8 @@ static const struct type TYPES[] = {
         UNSIGNEDS(MPI_UNSIGNED),
         UNSIGNEDS(MPI_UINT64_T),
         UNSIGNEDS(MPI_UINT8_T),
+        UNSIGNEDS(MPI_UINT16_T),
+        INTEGERS(MPI_INT8_T),
         INTEGERS(MPI_SHORT),
         INTEGERS(MPI_INTEGER),
 };

@@ -22,7 +22,7 @@ def held():
 
 HELD_BEFORE = held()
 RANK, RANKS = start()
-DTYPES = (torch.float32, torch.bfloat16, torch.float16, torch.int32, torch.float64, torch.int64, torch.uint8)
+DTYPES = (torch.float32, torch.bfloat16, torch.float16, torch.int32, torch.float64, torch.int64, torch.uint8, torch.int8)
 
 
 def check_the_same_port():
@@ -56,7 +56,7 @@ def check_all_reduce():
                dist.ReduceOp.PRODUCT: lambda x: x.prod(0)}
     for dtype in DTYPES:
         for op, expected in results.items():
-            if op == dist.ReduceOp.PRODUCT and dtype in (torch.bfloat16, torch.float16, torch.uint8):
+            if op == dist.ReduceOp.PRODUCT and dtype in (torch.bfloat16, torch.float16, torch.uint8, torch.int8):
                 continue  # gloo has no bfloat16, and the product is too large for the other types
             for count in (0, 1, 1000, 70000):
                 tensor = own(RANK, dtype, count)
@@ -174,12 +174,12 @@ def call_each(layout):
     yield "all_reduce by gloo", tensor, bits
     dist.all_reduce_coalesced(tensors := [x(), x(mine + 1)])
     yield "all_reduce_coalesced", tensors[1], total + RANKS
-    dist.all_reduce_coalesced(tensors := [x(mine.to(torch.int8)), x(mine.to(torch.int8))])
-    yield "all_reduce_coalesced by gloo", tensors[1], total.to(torch.int8)
+    dist.all_reduce_coalesced(tensors := [x(mine.int()), x(mine.int())], dist.ReduceOp.BOR)
+    yield "all_reduce_coalesced by gloo", tensors[1], bits
     dist.reduce(tensor := x(), 0)
     yield "reduce", tensor, total if root else mine
-    dist.reduce(tensor := x(mine.to(torch.int8)), 0)
-    yield "reduce by gloo", tensor if root else torch.ones(0), total.to(torch.int8) if root else torch.ones(0)
+    dist.reduce(tensor := x(mine.int()), 0, dist.ReduceOp.BOR)
+    yield "reduce by gloo", tensor if root else torch.ones(0), bits if root else torch.ones(0)
     dist.broadcast(tensor := x(), RANKS - 1)
     yield "broadcast", tensor, blocks[-1]
     dist.all_gather(parts := [room() for _ in blocks], x())

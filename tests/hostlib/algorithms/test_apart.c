@@ -414,7 +414,7 @@ static reference_bits any_number(enum ina_type type)
 
 static void draw_call(struct call *call, enum ina_part part, int count)
 {
-	enum ina_type type = (enum ina_type)(1 + draw(INA_UINT64));
+	enum ina_type type = reference_type((int)draw(REFERENCE_TYPES));
 	const int sizes[] = {0, 1, count - 1, count, 8 * count, 8 * count + 1};
 	int elements = draw(2) ? (int)draw((unsigned int)count * 40) : sizes[draw(6)];
 	uint32_t bytes = (uint32_t)reference_bytes(type);

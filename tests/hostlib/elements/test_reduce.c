@@ -81,6 +81,35 @@ static void int32_random(void **state)
 	}
 }
 
+/* Only int32 sums report overflows. */
+static void short_integers(void **state)
+{
+	static const struct {
+		enum ina_type type;
+		enum ina_op op;
+		uint16_t bits[3];
+	} rows[] = {
+	        {INA_INT8, INA_SUM, {0x7F, 0x01, 0x80}},
+	        {INA_INT8, INA_SUM, {0xFF, 0x01, 0x00}},
+	        {INA_INT8, INA_PROD, {0x80, 0xFF, 0x80}}, /* -128 * -1 = 128, which is -128 */
+	        {INA_INT8, INA_MAX, {0xFF, 0x01, 0x01}},
+	        {INA_INT8, INA_MIN, {0x80, 0x7F, 0x80}},
+	        {INA_UINT16, INA_SUM, {0xFFFF, 0x0002, 0x0001}},
+	        {INA_UINT16, INA_PROD, {0xFFFF, 0xFFFF, 0x0001}},
+	        {INA_UINT16, INA_MAX, {0xFFFF, 0x0001, 0xFFFF}},
+	        {INA_UINT16, INA_MIN, {0x8000, 0x7FFF, 0x7FFF}},
+	};
+
+	(void)state;
+	for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++) {
+		uint16_t result = 0;
+
+		assert_false(ina_combine(&result, &rows[r].bits[0], &rows[r].bits[1], 1,
+		                         rows[r].type, rows[r].op));
+		assert_int_equal(result, rows[r].bits[2]);
+	}
+}
+
 /* The bits of IEEE 754 binary32, worked out by hand. */
 static void float32_edges(void **state)
 {
@@ -236,16 +265,18 @@ static reference_bits draw(enum ina_type type)
 static void all_operations(void **state)
 {
 	(void)state;
-	for (int type = INA_INT32; type <= INA_UINT64; type++) {
+	for (int t = 0; t < REFERENCE_TYPES; t++) {
+		enum ina_type type = reference_type(t);
+
 		for (int round = 0; round < 100000; round++) {
 			enum ina_op op = (enum ina_op)(INA_SUM + round % 4);
-			reference_bits a = draw((enum ina_type)type);
-			reference_bits b = round % 8 < 4 ? draw((enum ina_type)type)
-			                                 : a ^ (reference_bits)(random() & 0xFF);
+			reference_bits a = draw(type);
+			reference_bits b =
+			        round % 8 < 4 ? draw(type) : a ^ (reference_bits)(random() & 0xFF);
 			reference_bits result = 0;
 
-			ina_combine(&result, &a, &b, 1, (enum ina_type)type, op);
-			if (result != reference_combine((enum ina_type)type, op, a, b))
+			ina_combine(&result, &a, &b, 1, type, op);
+			if (result != reference_combine(type, op, a, b))
 				fail_msg("type %d op %d: %llx, %llx gave %llx", type, (int)op,
 				         (unsigned long long)a, (unsigned long long)b,
 				         (unsigned long long)result);
@@ -343,6 +374,11 @@ static void averages_near_the_ends(void **state)
 	        {INA_UINT64, 1024, 0xFFFFFFFFFFFFFFFF, 0xFFFFFFFFFFFFFFFF, 0xFFFFFFFFFFFFFFFF},
 	        {INA_UINT8, 1024, 0xFF, 0xFF, 0xFF},
 	        {INA_UINT8, 3, 0xFF, 0, 0xAA},
+	        {INA_INT8, 1024, 0x80, 0x80, 0x80},
+	        {INA_INT8, 4, 0x7F, 0x80, 0x3F}, /* (3 * 127 - 128) / 4 = 63.25 */
+	        {INA_INT8, 2, 0, 0xFF, 0},
+	        {INA_UINT16, 1024, 0xFFFF, 0xFFFF, 0xFFFF},
+	        {INA_UINT16, 3, 0xFFFF, 0, 0xAAAA},
 	};
 	reference_bits operands[INA_MAX_RANKS];
 
@@ -379,7 +415,9 @@ static void averages(void **state)
 	reference_bits operands[INA_MAX_RANKS];
 
 	(void)state;
-	for (int type = INA_INT32; type <= INA_UINT64; type++) {
+	for (int t = 0; t < REFERENCE_TYPES; t++) {
+		enum ina_type type = reference_type(t);
+
 		for (int round = 0; round < 4000; round++) {
 			int most = round % 100 == 0 ? INA_MAX_RANKS : 16;
 			int ranks = 2 + (int)(random() % (most - 1));
@@ -387,17 +425,17 @@ static void averages(void **state)
 			reference_bits wanted;
 
 			for (int r = 0; r < ranks; r++) {
-				operands[r] = draw((enum ina_type)type);
+				operands[r] = draw(type);
 				if (round % 2 && type == INA_FLOAT32)
 					operands[r] = (operands[r] & 0x80FFFFFF) | 0x7E800000;
 				if (round % 2 && type == INA_FLOAT64)
 					operands[r] = (operands[r] & 0x801FFFFFFFFFFFFF) |
 					              0x7FC0000000000000;
 			}
-			got = average_of((enum ina_type)type, operands, ranks);
+			got = average_of(type, operands, ranks);
 			/* The first chunk of a ring: one after the other. */
-			wanted = reference_result(REFERENCE_HOSTS, (enum ina_type)type, INA_AVG,
-			                          operands, ranks, 0, (size_t)1 << 40);
+			wanted = reference_result(REFERENCE_HOSTS, type, INA_AVG, operands, ranks,
+			                          0, (size_t)1 << 40);
 			if (got != wanted)
 				fail_msg("type %d, %d ranks: %llx, not %llx", type, ranks,
 				         (unsigned long long)got, (unsigned long long)wanted);
@@ -415,8 +453,8 @@ static void averages_of_many(void **state)
 	static uint8_t results[8 * MANY + 16];
 
 	(void)state;
-	for (int t = INA_INT32; t <= INA_UINT64; t++) {
-		enum ina_type type = (enum ina_type)t;
+	for (int t = 0; t < REFERENCE_TYPES; t++) {
+		enum ina_type type = reference_type(t);
 		size_t bytes = reference_bytes(type);
 		size_t wide = ina_average_bytes(type);
 		uint8_t *from = elements + t;
@@ -501,8 +539,9 @@ static void any_alignment(void **state)
 		a[i] = (uint8_t)random();
 		b[i] = (uint8_t)random();
 	}
-	for (int type = INA_INT32; type <= INA_UINT64; type++) {
-		size_t bytes = reference_bytes((enum ina_type)type);
+	for (int t = 0; t < REFERENCE_TYPES; t++) {
+		enum ina_type type = reference_type(t);
+		size_t bytes = reference_bytes(type);
 
 		for (size_t shift = 0; shift < 16; shift++) {
 			size_t count = 37 + shift;
@@ -511,17 +550,17 @@ static void any_alignment(void **state)
 			uint8_t other[8 * COUNT_MAX + 20];
 			uint8_t to[8 * COUNT_MAX + 20];
 
-			ina_combine(straight, a, b, count, (enum ina_type)type, INA_SUM);
+			ina_combine(straight, a, b, count, type, INA_SUM);
 			memcpy(from + shift, a, count * bytes);
 			memset(other, 0x5A, sizeof(other));
 			memcpy(other + (15 - shift), b, count * bytes);
 			memset(to, 0x5A, sizeof(to));
-			ina_combine(to + shift / 2, from + shift, other + (15 - shift), count,
-			            (enum ina_type)type, INA_SUM);
+			ina_combine(to + shift / 2, from + shift, other + (15 - shift), count, type,
+			            INA_SUM);
 			assert_memory_equal(to + shift / 2, straight, count * bytes);
 			assert_int_equal(to[shift / 2 + count * bytes], 0x5A);
 			ina_combine(other + (15 - shift), from + shift, other + (15 - shift), count,
-			            (enum ina_type)type, INA_SUM);
+			            type, INA_SUM);
 			assert_memory_equal(other + (15 - shift), straight, count * bytes);
 			assert_int_equal(other[15 - shift + count * bytes], 0x5A);
 		}
@@ -567,6 +606,7 @@ int main(void)
 		cmocka_unit_test(int32_edges),
 		cmocka_unit_test(int32_overflows),
 		cmocka_unit_test(int32_random),
+		cmocka_unit_test(short_integers),
 		cmocka_unit_test(float32_edges),
 		cmocka_unit_test(bfloat16_edges),
 		cmocka_unit_test(float16_edges),
