@@ -3,7 +3,7 @@
 #ifndef INA_COMMUNICATOR_COMMUNICATOR_H
 #define INA_COMMUNICATOR_COMMUNICATOR_H
 
-#include "hostlib/engine/comm.h"
+#include "hostlib/engine/engine.h"
 
 /*
  * Opens a communicator: the ranks meet, connect, and choose an algorithm. The caller has set

@@ -7,7 +7,7 @@
 #ifndef INA_COMMUNICATOR_STRANDS_OPEN_H
 #define INA_COMMUNICATOR_STRANDS_OPEN_H
 
-#include "hostlib/engine/comm.h"
+#include "hostlib/engine/engine.h"
 #include "hostlib/machine/topology.h"
 
 enum ina_status ina_comm_open_rails(struct ina_comm *comm, const struct ina_topology *topology,
