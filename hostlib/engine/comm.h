@@ -4,6 +4,7 @@
 #define INA_ENGINE_COMM_H
 
 #include "hostlib/rdma/probe.h"
+#include "hostlib/control/telling.h"
 #include "hostlib/recovery/recovery.h"
 #include "abort.h"
 #include "caller.h"

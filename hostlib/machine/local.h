@@ -11,6 +11,7 @@
 #ifndef INA_MACHINE_LOCAL_H
 #define INA_MACHINE_LOCAL_H
 
+#include <poll.h>
 #include <stdalign.h>
 #include <stdatomic.h>
 #include <stdbool.h>

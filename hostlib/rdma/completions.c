@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "hostlib/control/telling.h"
+
 #define BATCH 16
 
 enum ina_status ina_completions_poll(const struct ina_completions *completions, int *count,

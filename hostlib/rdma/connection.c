@@ -11,6 +11,7 @@
 #include "common/interrupted.h"
 #include "device.h"
 #include "hostlib/control/agreement.h"
+#include "hostlib/control/telling.h"
 #include "manager.h"
 
 /* 0.64 ms (IBTA vol. 1, table 45): shorter timers cause RNR storms on rdma_rxe. */
