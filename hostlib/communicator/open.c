@@ -7,8 +7,8 @@
 static enum ina_status connect_ranks(struct ina_comm *comm, const struct ina_met *met,
                                      struct ina_failure *failure)
 {
-	return met->topology.rails > 0 ? ina_comm_connect_rails(comm, met, failure)
-	                               : ina_comm_connect_channels(comm, met, failure);
+	return met->layout.rails > 0 ? ina_comm_connect_rails(comm, met, failure)
+	                             : ina_comm_connect_channels(comm, met, failure);
 }
 
 enum ina_status ina_comm_open(struct ina_comm *comm, struct ina_failure *failure)

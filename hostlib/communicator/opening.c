@@ -21,10 +21,10 @@ static void find_machines(struct ina_comm *comm, struct ina_met *met)
 	 */
 	for (int r = 0; r < comm->ranks; r++)
 		hosts[r] = flat ? (uint64_t)r : met->roster.endpoints[r].host;
-	ina_topology_make(&met->topology, met->where, hosts, comm->ranks, comm->rank,
-	                  comm->settings.options.schedule);
-	comm->stats.machines = (unsigned int)met->topology.machines;
-	comm->stats.local_ranks = (unsigned int)met->topology.locals;
+	ina_layout_make(&met->layout, met->where, hosts, comm->ranks, comm->rank,
+	                comm->settings.options.schedule);
+	comm->stats.machines = (unsigned int)met->layout.machines;
+	comm->stats.local_ranks = (unsigned int)met->layout.locals;
 }
 
 /* Lets the ranks meet, and finds out which ranks share a machine. */
@@ -45,7 +45,7 @@ static enum ina_status meet(struct ina_comm *comm, struct ina_met *met, struct i
 	if (failure->status == INA_OK)
 		ina_fabric_open(&comm->network.fabric, &comm->settings, failure);
 	if (failure->status == INA_OK && comm->settings.options.schedule != INA_SCHEDULE_FLAT)
-		ina_topology_identity(&local->host, failure);
+		ina_layout_identity(&local->host, failure);
 	if (failure->status == INA_OK)
 		ina_mesh_listen(&met->listener, &local->tcp_port, failure);
 	if (failure->status != INA_OK)

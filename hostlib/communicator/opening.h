@@ -5,13 +5,13 @@
 
 #include "hostlib/bootstrap/roster.h"
 #include "hostlib/engine/engine.h"
-#include "hostlib/machine/topology.h"
+#include "hostlib/machine/layout.h"
 
 /* The result of the ranks' meeting. */
 struct ina_met {
 	struct ina_roster roster;
-	struct ina_topology topology;
-	struct ina_location where[INA_MAX_RANKS]; /* memory of the topology */
+	struct ina_layout layout;
+	struct ina_location where[INA_MAX_RANKS]; /* memory of the layout */
 	/*
 	 * A TCP socket, on which the first rank of each strand accepts the others; -1: none. An
 	 * ina_connect takes it over and closes it.

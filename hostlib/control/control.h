@@ -15,7 +15,7 @@
 #define INA_CONTROL_CONTROL_H
 
 #include "hostlib/options/error.h"
-#include "link.h"
+#include "tcp_link.h"
 #include "neighbours.h"
 
 struct ina_peer {

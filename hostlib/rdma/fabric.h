@@ -12,7 +12,7 @@
 
 #include "hostlib/bootstrap/bootstrap.h"
 #include "hostlib/control/control.h"
-#include "hostlib/options/options.h"
+#include "hostlib/options/settings.h"
 #include "partners.h"
 
 enum ina_purpose {

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "sim-bridge/switch/link.h"
+#include "sim-bridge/switch/cable_direction.h"
 
 enum { FRAMES = 20, MS = 1000000, BEGIN_NS = 7 * MS };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* All random decisions about a frame are made first, then carried out one by one. */
-#include "link.h"
+#include "cable_direction.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * First computes the lengths of paths down, from the lowest level up, then those of all paths, from
  * the highest level down.
  */
-#include "topology_routes.h"
+#include "routes.h"
 
 #include <stdlib.h>
 #include <string.h>

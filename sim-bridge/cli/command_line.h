@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The command line of ina-bridge. */
-#ifndef INA_BRIDGE_OPTIONS_H
-#define INA_BRIDGE_OPTIONS_H
+#ifndef INA_BRIDGE_COMMAND_LINE_H
+#define INA_BRIDGE_COMMAND_LINE_H
 
 #include <stdint.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every error message ends with the value as it is in the file. */
-#include "jobs.h"
+#include "jobs_file.h"
 
 #include <jansson.h>
 #include <math.h>

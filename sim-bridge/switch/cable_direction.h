@@ -7,8 +7,8 @@
  * the same count of numbers from it for each RC frame. So the fate of a link's k-th RC frame
  * depends only on the seed, the link and k.
  */
-#ifndef INA_BRIDGE_LINK_H
-#define INA_BRIDGE_LINK_H
+#ifndef INA_BRIDGE_CABLE_DIRECTION_H
+#define INA_BRIDGE_CABLE_DIRECTION_H
 
 #include <stdint.h>
 

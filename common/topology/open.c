@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads a topology, then checks the properties that only the whole has. */
-#include "topology_open.h"
+#include "open.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "topology_build.h"
-#include "topology_file.h"
-#include "topology_routes.h"
-#include "topology_spec.h"
+#include "build.h"
+#include "file.h"
+#include "routes.h"
+#include "spec.h"
 
 /* Every host must have a path to every other host. */
 static bool check_ways(const struct topology *topology, char *error)

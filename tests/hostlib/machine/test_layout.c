@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "hostlib/machine/topology.h"
+#include "hostlib/machine/layout.h"
 
 static struct ina_location where[8];
 
@@ -15,10 +15,10 @@ static void machines_in_turn(void **state)
 {
 	/* Ranks dealt to two machines like cards: 0, 2, 4 and 1, 3. */
 	const uint64_t hosts[] = {77, 5, 77, 5, 77};
-	struct ina_topology t;
+	struct ina_layout t;
 
 	(void)state;
-	ina_topology_make(&t, where, hosts, 5, 3, INA_SCHEDULE_AUTO);
+	ina_layout_make(&t, where, hosts, 5, 3, INA_SCHEDULE_AUTO);
 	assert_int_equal(t.machines, 2);
 	assert_int_equal(t.machine, 1);
 	assert_int_equal(t.local, 1);
@@ -26,23 +26,23 @@ static void machines_in_turn(void **state)
 	assert_int_equal(t.fewest, 2);
 	assert_int_equal(t.most, 3);
 	assert_int_equal(t.rails, 2);
-	assert_int_equal(ina_topology_rank(&t, 0, 2), 4);
-	assert_int_equal(ina_topology_rank(&t, 1, 0), 1);
-	assert_int_equal(ina_topology_rank(&t, 1, 2), -1);
+	assert_int_equal(ina_layout_rank(&t, 0, 2), 4);
+	assert_int_equal(ina_layout_rank(&t, 1, 0), 1);
+	assert_int_equal(ina_layout_rank(&t, 1, 2), -1);
 }
 
 static void rails_by_schedule(void **state)
 {
 	const uint64_t hosts[] = {1, 1, 1, 2, 2, 2, 2, 2};
-	struct ina_topology t;
+	struct ina_layout t;
 
 	(void)state;
-	ina_topology_make(&t, where, hosts, 8, 7, INA_SCHEDULE_PARALLEL);
+	ina_layout_make(&t, where, hosts, 8, 7, INA_SCHEDULE_PARALLEL);
 	assert_int_equal(t.rails, 3);
 	assert_int_equal(t.local, 4);
-	ina_topology_make(&t, where, hosts, 8, 7, INA_SCHEDULE_LEADER);
+	ina_layout_make(&t, where, hosts, 8, 7, INA_SCHEDULE_LEADER);
 	assert_int_equal(t.rails, 1);
-	ina_topology_make(&t, where, hosts, 8, 7, INA_SCHEDULE_FLAT);
+	ina_layout_make(&t, where, hosts, 8, 7, INA_SCHEDULE_FLAT);
 	assert_int_equal(t.rails, 0);
 	assert_int_equal(t.machines, 2);
 }
@@ -50,11 +50,11 @@ static void rails_by_schedule(void **state)
 static void one_rank_a_machine_is_flat(void **state)
 {
 	const uint64_t hosts[] = {4, 3, 2, 1};
-	struct ina_topology t;
+	struct ina_layout t;
 
 	(void)state;
 	for (int s = INA_SCHEDULE_AUTO; s <= INA_SCHEDULE_PARALLEL; s++) {
-		ina_topology_make(&t, where, hosts, 4, 2, (enum ina_schedule)s);
+		ina_layout_make(&t, where, hosts, 4, 2, (enum ina_schedule)s);
 		assert_int_equal(t.rails, 0);
 		assert_int_equal(t.machines, 4);
 	}
@@ -63,10 +63,10 @@ static void one_rank_a_machine_is_flat(void **state)
 static void one_machine(void **state)
 {
 	const uint64_t hosts[] = {9, 9, 9};
-	struct ina_topology t;
+	struct ina_layout t;
 
 	(void)state;
-	ina_topology_make(&t, where, hosts, 3, 2, INA_SCHEDULE_AUTO);
+	ina_layout_make(&t, where, hosts, 3, 2, INA_SCHEDULE_AUTO);
 	assert_int_equal(t.machines, 1);
 	assert_int_equal(t.rails, 3);
 }
@@ -78,8 +78,8 @@ static void this_machine_is_itself(void **state)
 	uint64_t b = 1;
 
 	(void)state;
-	assert_int_equal(ina_topology_identity(&a, &failure), INA_OK);
-	assert_int_equal(ina_topology_identity(&b, &failure), INA_OK);
+	assert_int_equal(ina_layout_identity(&a, &failure), INA_OK);
+	assert_int_equal(ina_layout_identity(&b, &failure), INA_OK);
 	assert_true(a == b && a != 0);
 }
 

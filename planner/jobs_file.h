@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads the jobs, and the capacities of links and switches, from a JSON file (README.md). */
-#ifndef INA_PLANNER_JOBS_H
-#define INA_PLANNER_JOBS_H
+#ifndef INA_PLANNER_JOBS_FILE_H
+#define INA_PLANNER_JOBS_FILE_H
 
 #include "graph.h"
 

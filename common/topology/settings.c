@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Each option is read first; then it is checked whether it applies to the cable or switch. */
-#include "topology_settings.h"
+#include "settings.h"
 
 #include <stdio.h>
 #include <stdlib.h>

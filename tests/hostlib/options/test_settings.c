@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "common/deadline.h"
-#include "hostlib/options/options.h"
+#include "hostlib/options/settings.h"
 
 static int clear_environment(void **state)
 {

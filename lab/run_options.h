@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The command line of `ina-lab run`, checked. */
-#ifndef INA_LAB_OPTIONS_H
-#define INA_LAB_OPTIONS_H
+#ifndef INA_LAB_RUN_OPTIONS_H
+#define INA_LAB_RUN_OPTIONS_H
 
 #include <stdbool.h>
 #include <stdint.h>

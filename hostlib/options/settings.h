@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The options of a communicator, after defaults, environment and checks. */
-#ifndef INA_OPTIONS_OPTIONS_H
-#define INA_OPTIONS_OPTIONS_H
+#ifndef INA_OPTIONS_SETTINGS_H
+#define INA_OPTIONS_SETTINGS_H
 
 #include <netinet/in.h>
 #include <stdbool.h>

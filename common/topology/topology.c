@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "parse.h"
+#include "common/parse.h"
 
 void topology_close(struct topology *topology)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads a fabric in JSON. Errors name the switch or cable that they concern. */
-#include "topology_file.h"
+#include "file.h"
 
 #include <inttypes.h>
 #include <jansson.h>
@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "topology_build.h"
-#include "topology_settings.h"
-#include "topology_spec.h"
+#include "build.h"
+#include "settings.h"
+#include "spec.h"
 
 /* Members of a switch that are not options. */
 static bool is_structure(const char *key)

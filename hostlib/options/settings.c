@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The options of a communicator: defaults, environment, checks. */
-#include "options.h"
+#include "settings.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

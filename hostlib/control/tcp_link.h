@@ -5,8 +5,8 @@
  * rank passes rank 0's answer on to all its neighbours, and most of the answer is unused room for a
  * text.
  */
-#ifndef INA_CONTROL_LINK_H
-#define INA_CONTROL_LINK_H
+#ifndef INA_CONTROL_TCP_LINK_H
+#define INA_CONTROL_TCP_LINK_H
 
 #include <netinet/in.h>
 #include <stddef.h>

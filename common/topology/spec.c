@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The regular fabrics, described by their numbers. */
-#include "topology_spec.h"
+#include "spec.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "parse.h"
-#include "topology_build.h"
+#include "common/parse.h"
+#include "build.h"
 
 /* The names of a tree's levels, from the lowest to the highest. */
 static const char *const level_names[TOPOLOGY_LEVELS_MAX] = {"leaf", "spine", "core"};

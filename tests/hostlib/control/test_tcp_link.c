@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "common/deadline.h"
-#include "hostlib/control/link.h"
+#include "hostlib/control/tcp_link.h"
 
 /* The result of a link for a frame. */
 static enum ina_link_result make(struct ina_control_frame *frame)
@@ -62,7 +62,7 @@ static void set_status(struct ina_control_frame *frame, uint32_t status)
 	}
 }
 
-/* The format knows no status and no kind of call other than those of ina.h and link.h. */
+/* The format knows no status and no kind of call other than those of ina.h and tcp_link.h. */
 static void only_known_numbers(void **state)
 {
 	static const uint32_t with_status[] = {INA_CONTROL_WELCOME,  INA_CONTROL_VOTES,

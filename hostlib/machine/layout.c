@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds which ranks are on which machine. */
-#include "topology.h"
+#include "layout.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,48 +8,48 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-int ina_topology_rank(const struct ina_topology *topology, int machine, int local)
+int ina_layout_rank(const struct ina_layout *layout, int machine, int local)
 {
-	for (int r = 0; r < topology->ranks; r++) {
-		if (topology->where[r].machine == machine && topology->where[r].local == local)
+	for (int r = 0; r < layout->ranks; r++) {
+		if (layout->where[r].machine == machine && layout->where[r].local == local)
 			return r;
 	}
 	return -1;
 }
 
 /* Numbers the machines, and the ranks of each machine, in the order of ranks. */
-static void place(struct ina_topology *topology, const uint64_t *hosts, int counts[INA_MAX_RANKS])
+static void place(struct ina_layout *layout, const uint64_t *hosts, int counts[INA_MAX_RANKS])
 {
-	for (int r = 0; r < topology->ranks; r++) {
+	for (int r = 0; r < layout->ranks; r++) {
 		int earlier = 0;
 
 		while (earlier < r && hosts[earlier] != hosts[r])
 			earlier++;
-		topology->where[r].machine =
-		        earlier < r ? topology->where[earlier].machine : topology->machines++;
-		topology->where[r].local = counts[topology->where[r].machine]++;
+		layout->where[r].machine =
+		        earlier < r ? layout->where[earlier].machine : layout->machines++;
+		layout->where[r].local = counts[layout->where[r].machine]++;
 	}
 }
 
-void ina_topology_make(struct ina_topology *topology, struct ina_location *where,
-                       const uint64_t *hosts, int ranks, int rank, enum ina_schedule schedule)
+void ina_layout_make(struct ina_layout *layout, struct ina_location *where, const uint64_t *hosts,
+                     int ranks, int rank, enum ina_schedule schedule)
 {
 	int counts[INA_MAX_RANKS] = {0};
 
-	*topology = (struct ina_topology){.ranks = ranks, .where = where};
-	place(topology, hosts, counts);
-	topology->fewest = ranks;
-	for (int m = 0; m < topology->machines; m++) {
-		if (counts[m] < topology->fewest)
-			topology->fewest = counts[m];
-		if (counts[m] > topology->most)
-			topology->most = counts[m];
+	*layout = (struct ina_layout){.ranks = ranks, .where = where};
+	place(layout, hosts, counts);
+	layout->fewest = ranks;
+	for (int m = 0; m < layout->machines; m++) {
+		if (counts[m] < layout->fewest)
+			layout->fewest = counts[m];
+		if (counts[m] > layout->most)
+			layout->most = counts[m];
 	}
-	topology->machine = where[rank].machine;
-	topology->local = where[rank].local;
-	topology->locals = counts[topology->machine];
-	if (topology->most > 1 && schedule != INA_SCHEDULE_FLAT)
-		topology->rails = schedule == INA_SCHEDULE_LEADER ? 1 : topology->fewest;
+	layout->machine = where[rank].machine;
+	layout->local = where[rank].local;
+	layout->locals = counts[layout->machine];
+	if (layout->most > 1 && schedule != INA_SCHEDULE_FLAT)
+		layout->rails = schedule == INA_SCHEDULE_LEADER ? 1 : layout->fewest;
 }
 
 /* FNV-1a, 64 bits (Fowler, Noll, Vo). */
@@ -66,7 +66,7 @@ static uint64_t hash(uint64_t state, const void *data, size_t bytes)
  * The boot id identifies the kernel until it boots again. In another network namespace the abstract
  * socket cannot be found, so that counts as another machine.
  */
-enum ina_status ina_topology_identity(uint64_t *identity, struct ina_failure *failure)
+enum ina_status ina_layout_identity(uint64_t *identity, struct ina_failure *failure)
 {
 	char boot[64];
 	struct stat network;

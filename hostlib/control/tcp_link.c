@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Frames over TCP. */
-#include "link.h"
+#include "tcp_link.h"
 
 #include <assert.h>
 #include <errno.h>

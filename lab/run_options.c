@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads the lab's own options; common/bridge_options.c reads those of the bridge. */
-#include "options.h"
+#include "run_options.h"
 
 #include <argp.h>
 #include <string.h>
 
 #include "common/bridge_options.h"
 #include "common/parse.h"
-#include "common/topology_open.h"
+#include "common/topology/open.h"
 #include "resources.h"
 
 enum option_key {

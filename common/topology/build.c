@@ -3,7 +3,7 @@
  * Each step of building a topology checks its own input. Properties of the whole are checked at the
  * end.
  */
-#include "topology_build.h"
+#include "build.h"
 
 #include <ctype.h>
 #include <stdarg.h>

@@ -7,13 +7,13 @@
  * uplink. A switch is one level above the highest switch below it. The only loops are those made by
  * several uplinks of a switch.
  */
-#ifndef INA_COMMON_TOPOLOGY_H
-#define INA_COMMON_TOPOLOGY_H
+#ifndef INA_COMMON_TOPOLOGY_TOPOLOGY_H
+#define INA_COMMON_TOPOLOGY_TOPOLOGY_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "bridge_options.h"
+#include "common/bridge_options.h"
 
 enum {
 	TOPOLOGY_HOSTS_MAX = BRIDGE_OPTIONS_HOSTS_MAX,

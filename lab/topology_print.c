@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Prints a fabric as text: every switch, from the top level down, and each of its ports. */
-#include "topology.h"
+#include "topology_print.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "common/topology_open.h"
-#include "options.h"
+#include "common/topology/open.h"
+#include "run_options.h"
 #include "topology_svg.h"
 
 static const char usage[] = "ina-lab topology takes FABRIC [--svg FILE]\n";

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* common/bridge_options.c reads the options that ina-lab also has; argp reads the others. */
-#include "options.h"
+#include "command_line.h"
 
 #include <argp.h>
 #include <string.h>
@@ -8,8 +8,8 @@
 
 #include "common/bridge_options.h"
 #include "common/parse.h"
-#include "common/topology_open.h"
-#include "common/topology_settings.h"
+#include "common/topology/open.h"
+#include "common/topology/settings.h"
 #include "sim-bridge/realtime/port.h"
 
 _Static_assert((int)BRIDGE_OPTIONS_HOSTS_MAX == (int)BRIDGE_PORTS_MAX,
