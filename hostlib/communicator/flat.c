@@ -20,21 +20,22 @@ static const char *address_text(uint32_t address, char text[INET_ADDRSTRLEN])
 /* Logs an open communicator: device, GID, MTU, neighbours, and how it all-reduces. */
 static void log_opened(struct ina_comm *comm)
 {
-	const struct ina_fabric *fabric = &comm->network.fabric;
-	const struct ina_neighbour *from = &fabric->previous[INA_PURPOSE_AGGREGATE];
-	const struct ina_neighbour *to = &fabric->next[INA_PURPOSE_AGGREGATE];
+	const struct ina_transport *transport = &comm->network.fabric;
+	const struct ina_neighbour *from = &transport->previous[INA_PURPOSE_AGGREGATE];
+	const struct ina_neighbour *to = &transport->next[INA_PURPOSE_AGGREGATE];
 	char local[INET_ADDRSTRLEN];
 	char previous[INET_ADDRSTRLEN];
 	char next[INET_ADDRSTRLEN];
 	char gid[INET6_ADDRSTRLEN] = "?";
 
-	inet_ntop(AF_INET6, &fabric->gid, gid, sizeof(gid));
+	inet_ntop(AF_INET6, &transport->gid, gid, sizeof(gid));
 	ina_log(&comm->log,
 	        "%s %s, GID %d %s, path MTU %u, from rank %d at %s, to rank %d at %s, messages of "
 	        "%u bytes, window %u: %s",
-	        fabric->device, address_text(fabric->local.address, local), fabric->gid_index, gid,
-	        fabric->path_mtu, from->rank, address_text(from->endpoint.address, previous),
-	        to->rank, address_text(to->endpoint.address, next), comm->stats.message_bytes,
+	        transport->device, address_text(transport->local.address, local),
+	        transport->gid_index, gid, transport->path_mtu, from->rank,
+	        address_text(from->endpoint.address, previous), to->rank,
+	        address_text(to->endpoint.address, next), comm->stats.message_bytes,
 	        comm->stats.window, comm->how);
 }
 
@@ -252,8 +253,8 @@ enum ina_status ina_comm_connect_flat(struct ina_comm *comm, const struct ina_me
 	/*
 	 * From here on every failure goes into an agreement, so that no rank waits without reason.
 	 */
-	status = ina_fabric_connect(&network->fabric, &comm->control, &met->roster, deadline_ms,
-	                            failure);
+	status = ina_transport_connect(&network->fabric, &comm->control, &met->roster, deadline_ms,
+	                               failure);
 	value = network->fabric.path_mtu;
 	network->apart.turn = &comm->turn;
 	if (status == INA_OK)

@@ -43,7 +43,7 @@ static enum ina_status meet(struct ina_comm *comm, struct ina_met *met, struct i
 	}
 	/* A failure is reported in the meeting, so that no rank waits without reason. */
 	if (failure->status == INA_OK)
-		ina_fabric_open(&comm->network.fabric, &comm->settings, failure);
+		ina_transport_open(&comm->network.fabric, &comm->settings, failure);
 	if (failure->status == INA_OK && comm->settings.options.schedule != INA_SCHEDULE_FLAT)
 		ina_layout_identity(&local->host, failure);
 	if (failure->status == INA_OK)

@@ -215,9 +215,9 @@ static void look_around(struct ina_comm *comm)
 		return;
 	/* A communicator of rails or channels has no network itself. */
 	if (comm->network.fabric.channel &&
-	    (ina_fabric_attend(&comm->network.fabric, &failure) != INA_OK ||
+	    (ina_transport_attend(&comm->network.fabric, &failure) != INA_OK ||
 	     (waited_ms >= INA_STALL_MS &&
-	      ina_fabric_look(&comm->network.fabric, &failure) != INA_OK))) {
+	      ina_transport_look(&comm->network.fabric, &failure) != INA_OK))) {
 		ina_comm_fault(comm, &failure);
 	} else if (algorithm->find_fault &&
 	           algorithm->find_fault(ina_comm_state(comm), waited_ms, &failure)) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The RDMA side of a communicator: one device, one completion queue, and reliable connections.
+ * A communicator's RDMA transport: one device, one completion queue, and reliable connections.
  * Around the ring of ranks, each rank has one connection that a switch may aggregate, and one or
  * two for the ring algorithm. It also has one connection to each partner of recursive doubling.
  */
-#ifndef INA_RDMA_FABRIC_H
-#define INA_RDMA_FABRIC_H
+#ifndef INA_RDMA_TRANSPORT_H
+#define INA_RDMA_TRANSPORT_H
 
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
@@ -55,9 +55,9 @@ struct ina_partner {
 /*
  * libina makes no new connection while it keeps old ends, so these belong to one purpose at most.
  */
-#define INA_FABRIC_KEPT_MAX 2
+#define INA_TRANSPORT_KEPT_MAX 2
 
-struct ina_fabric {
+struct ina_transport {
 	struct rdma_event_channel *events;
 	struct rdma_cm_id *listener;
 	struct ibv_pd *pd;
@@ -92,7 +92,7 @@ struct ina_fabric {
 	 * Ends of connections that were dropped while the port was down. They are destroyed when
 	 * the port is active again.
 	 */
-	struct rdma_cm_id *kept[INA_FABRIC_KEPT_MAX];
+	struct rdma_cm_id *kept[INA_TRANSPORT_KEPT_MAX];
 	int kept_count;
 	/* Parameters of the connections. */
 	int rank;
@@ -106,20 +106,21 @@ struct ina_fabric {
 
 /*
  * Finds the device and listens for other ranks' connections. Returns INA_OK, INA_ERR_DEVICE,
- * INA_ERR_MEMORY or INA_ERR_SYSTEM. ina_fabric_close() is needed in any case.
+ * INA_ERR_MEMORY or INA_ERR_SYSTEM. ina_transport_close() is needed in any case.
  */
-enum ina_status ina_fabric_open(struct ina_fabric *fabric, const struct ina_settings *settings,
-                                struct ina_failure *failure);
+enum ina_status ina_transport_open(struct ina_transport *transport,
+                                   const struct ina_settings *settings,
+                                   struct ina_failure *failure);
 
 /*
  * Fills in the descriptors of the completion channel, the device and the connection manager, in
  * this order.
  */
-#define INA_FABRIC_FDS 3
-int ina_fabric_pollfds(const struct ina_fabric *fabric, struct pollfd *fds);
+#define INA_TRANSPORT_FDS 3
+int ina_transport_pollfds(const struct ina_transport *transport, struct pollfd *fds);
 
 /* Does the first descriptor report completions, and no error? */
-static inline bool ina_fabric_is_completion(const struct pollfd *channel)
+static inline bool ina_transport_is_completion(const struct pollfd *channel)
 {
 	return (channel->revents & ~POLLIN) == 0;
 }
@@ -130,24 +131,25 @@ static inline bool ina_fabric_is_completion(const struct pollfd *channel)
  * fails and receives nothing until the device is created again (Linux 6.1: ib_mad resets only the
  * send queue). Returns true if the device cannot be asked.
  */
-bool ina_fabric_is_up(const struct ina_fabric *fabric);
+bool ina_transport_is_up(const struct ina_transport *transport);
 
 /*
  * Ends the connections of one purpose without waiting for other ranks. After the call, the device
  * does not write to memory for them any more. While the port is down only the queue pairs stop, and
  * the other end learns of it later.
  */
-void ina_fabric_drop(struct ina_fabric *fabric, enum ina_purpose purpose);
+void ina_transport_drop(struct ina_transport *transport, enum ina_purpose purpose);
 
 /* Stops all queue pairs: no connection sends or writes to memory any more. */
-void ina_fabric_silence(struct ina_fabric *fabric);
+void ina_transport_silence(struct ina_transport *transport);
 
 /*
- * ina_fabric_disconnect() ends all connections without waiting for other ranks; ina_fabric_close()
- * does that too, and frees the rest. Memory must be deregistered before ina_fabric_close().
+ * ina_transport_disconnect() ends all connections without waiting for other ranks;
+ * ina_transport_close() does that too, and frees the rest. Memory must be deregistered before
+ * ina_transport_close().
  */
-void ina_fabric_disconnect(struct ina_fabric *fabric);
-void ina_fabric_close(struct ina_fabric *fabric);
+void ina_transport_disconnect(struct ina_transport *transport);
+void ina_transport_close(struct ina_transport *transport);
 
 static inline int ina_successor(int rank, int ranks)
 {
