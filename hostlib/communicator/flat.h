@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Connects a flat communicator: one whose ranks exchange elements over a network of its own. */
+/* Connects a flat communicator: one whose ranks exchange elements over a separate network. */
 #ifndef INA_COMMUNICATOR_FLAT_H
 #define INA_COMMUNICATOR_FLAT_H
 
