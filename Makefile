@@ -9,7 +9,7 @@ BUILD := build
 
 all: build ## install missing packages, configure and build everything into build/
 
-help: ## this list
+help: ## this list; times in brackets were measured on two cores
 	@awk -F ':.*## ' '/^# == / { printf "\n%s\n", substr($$0, 6) } \
 		/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
@@ -36,18 +36,18 @@ demo-training: need-demo+docs+torch kernel programs ## four hosts train on Fashi
 	@frameworks/torch/demo/demo.py --build $(BUILD)
 
 # == To build it
-kernel: need-demo ## build the hosts' Linux kernel into .kernel/, once (four minutes)
+kernel: need-demo ## build the hosts' Linux kernel into .kernel/, once (4 minutes)
 	@lab/build-kernel.sh .kernel
 
 # An existing build folder keeps its configuration, including whether it has the tests.
 CONFIGURE = cmake -S . -B $(BUILD) -G Ninja
 QUIETLY = $(if $(wildcard $(BUILD)/build.ninja),>/dev/null)
-programs: need-demo ## only the programs, without the tests: ina-lab, ina-bridge, ina-perf
+programs: need-demo ## only the programs, without the tests: ina-lab, ina-bridge, ina-perf (1 minute)
 	@$(CONFIGURE) $(or $(QUIETLY),-DINA_TESTS=OFF)
 	@echo "programs: ina-lab, ina-bridge and ina-perf; about a minute on two cores"
 	@cmake --build $(BUILD) --target ina-lab ina-bridge ina-perf $(if $(MAKE_TERMOUT),,-- --quiet)
 
-build: need-demo+test+plan+torch+mpi+formal+synth
+build: need-demo+test+lint+plan+torch+mpi+formal+synth
 	@$(CONFIGURE) -DINA_TESTS=ON -DINA_WERROR=ON $(QUIETLY)
 	@cmake --build $(BUILD)
 
@@ -81,7 +81,7 @@ test-quick: kernel build ## a cross-section: units, small benches of the RTL, fo
 
 # A lab's hosts have too little address space for the address sanitizer, so their programs use UBSan and memcheck.
 SANITIZED := $(abspath $(BUILD))/sanitize
-test-sanitize: need-demo+test+plan kernel ## all tests except the RTL's under ASan and UBSan; on hosts UBSan and memcheck (an hour)
+test-sanitize: need-demo+test+plan kernel ## all tests except the RTL's under ASan and UBSan; on hosts UBSan and memcheck (60 minutes)
 	@cmake -S . -B $(SANITIZED) -G Ninja --log-level=WARNING -DINA_WERROR=ON -DINA_SANITIZE=address,undefined \
 		-DINA_PARTS="model;rtl;sim-bridge;hostlib;allreduce;lab;planner"
 	@cmake --build $(SANITIZED)
@@ -114,7 +114,7 @@ lockstep: build ## RTL compared with the C model for 2,000,000 random packets, a
 fabric: build ## the protocol in SEEDS=10000000 random fabrics with random faults; overnight
 	@$(BUILD)/fabric --first $(or $(FIRST),1) --count $(or $(SEEDS),10000000)
 
-four-state: build ## the whole RTL in four states for 100,000 random packets (PACKETS=n): no X may reach an output; overnight
+four-state: build ## the whole RTL in four states for 100,000 random packets (PACKETS=n): no X may reach an output; overnight (60 minutes of a processor)
 	@INA_PACKETS=$(or $(PACKETS),100000) $(BUILD)/test_ina_four_state
 
 new-seeds: build ## benches of the RTL, units of model and library, each with a new random seed, ROUNDS=1 times; overnight
@@ -130,7 +130,7 @@ bench-rtl: kernel build ## the RTL's speed: beats per clock, latency, and hosts'
 	@scripts/bench-rtl.py $(BUILD)
 	@tests/bench/sim_speed.py --build $(BUILD) --json $(BUILD)/sim-speed.json
 
-bench-virtual: need-demo+bench kernel programs ## in virtual time: 10 to 100 Gb/s, 2 to 8 hosts, compared with the ring; JSON in build/ (an hour)
+bench-virtual: need-demo+bench kernel programs ## in virtual time: 10 to 100 Gb/s, 2 to 8 hosts, compared with the ring; JSON in build/ (60 minutes)
 	@cmake --build $(BUILD) --target gloo_ring
 	@tests/bench/virtual.py --build $(BUILD) --json $(BUILD)/bench-virtual.json
 
@@ -142,15 +142,15 @@ bench-torch: need-demo+torch kernel programs ## DDP's buckets with ina and with 
 	@tests/bench/torch_buckets.py --build $(BUILD)
 	@tests/bench/torch_models.py --build $(BUILD)
 
-papers: need-demo+bench+plan kernel programs ## measures docs/papers.md anew: the claims of five papers, and the same measurements here (an hour)
+papers: need-demo+bench+plan kernel programs ## measures docs/papers.md anew: the claims of five papers, and the same measurements here (60 minutes)
 	@cmake --build $(BUILD) --target bench-programs ina-plan
 	@tests/bench/papers.py --build $(BUILD)
 
-charts: need-demo+docs kernel programs ## measures README's chart and picture and docs/results.md's first tables anew, in virtual time (5 minutes)
+charts: need-demo+docs kernel programs ## measures docs/results.md's chart and first tables and README's picture anew, in virtual time (5 minutes)
 	@tests/bench/virtual.py --build $(BUILD) --parts charts --json docs/pictures/results.json
 	@docs/pictures/draw.py
 
-renew: kernel build ## measure the virtual times that tests expect anew, after a change that is meant to change them (a minute)
+renew: kernel build ## measure the virtual times that tests expect anew, after a change that is meant to change them (1 minute)
 	@INA_RENEW=1 ctest --test-dir $(BUILD) --output-on-failure -R '^system\.figures$$'
 
 waves: need-demo+docs kernel programs ## one all-reduce on two hosts, with every signal of the RTL for GTKWave
@@ -163,7 +163,7 @@ fuzz: build ## fuzz the model and the bridge, SECONDS=60 each; the inputs that a
 	@tests/fuzz/run.sh explore $(SECONDS) $(BUILD)
 
 # == The RTL as hardware
-synth: need-synth ## the cost of the aggregator on an FPGA, by module; JSON in build/synth/
+synth: need-synth ## the cost of the aggregator on an FPGA, by module; JSON in build/synth/ (16 minutes of a processor)
 	@scripts/synth/synth.py --out $(BUILD)/synth
 
 formal: need-formal ## prove the RTL's modules: bounded, by induction, and that the proofs cover something

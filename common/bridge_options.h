@@ -16,6 +16,8 @@ enum {
 	 * been tried: more do not fit into 24 GiB of memory.
 	 */
 	BRIDGE_OPTIONS_HOSTS_MAX = 256,
+	/* Contexts of an aggregator, unless --jobs says otherwise: the RTL is built for as many. */
+	BRIDGE_OPTIONS_JOBS_DEFAULT = 16,
 	BRIDGE_OPTIONS_EXIT_USAGE = 2,
 };
 

@@ -137,10 +137,10 @@ if ! make ARCH=um allnoconfig KCONFIG_ALLCONFIG="$config" >"$work/log" 2>&1; the
 	tail -20 "$work/log" >&2
 	fail "could not configure the kernel; the last lines are above"
 fi
-for symbol in $(sed -n 's/^\(CONFIG_[A-Z0-9_]*\)=.*/\1/p' "$config"); do
+while read -r symbol; do
 	grep -q "^$symbol=" .config ||
 		fail "this kernel source did not accept $symbol from $config"
-done
+done < <(sed -n 's/^\(CONFIG_[A-Z0-9_]*\)=.*/\1/p' "$config")
 
 jobs=$(nproc)
 echo "build-kernel: compiling with $jobs jobs; about four minutes on two cores"

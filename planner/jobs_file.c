@@ -9,9 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/bridge_options.h"
 #include "common/parse.h"
-
-enum { CONTEXTS_DEFAULT = 4 }; /* that of the planner; ina-bridge has 16 */
 
 static const double link_rate_default = 100e9;
 
@@ -239,7 +238,7 @@ static bool read_root(struct reader *reader, const json_t *root, struct plan_job
 	static const char *const fields[] = {"link-rate", "processing", "contexts", "memory",
 	                                     "switches",  "jobs",       NULL};
 	const json_t *list = json_object_get(root, "jobs");
-	struct plan_switch any = {true, INFINITY, CONTEXTS_DEFAULT, INFINITY};
+	struct plan_switch any = {true, INFINITY, BRIDGE_OPTIONS_JOBS_DEFAULT, INFINITY};
 	double link_rate = link_rate_default;
 	unsigned next = 0;
 	size_t i;

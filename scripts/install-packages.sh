@@ -20,6 +20,9 @@ groups=(
 	"git iverilog yosys libcmocka-dev python3-pytest python3-scapy tshark zlib1g-dev libclang-rt-14-dev llvm-14
 	rdma-core rdmacm-utils ibverbs-utils perftest openmpi-bin slurmctld slurmd valgrind mandoc"
 
+	lint "checks of layout and of common faults: C and C++, Python, shell scripts"
+	"clang-format flake8 shellcheck"
+
 	bench "the all-reduces that ours is compared with, and their launchers"
 	"libgloo-dev libopenmpi-dev openmpi-bin ibverbs-utils perftest"
 

@@ -33,7 +33,7 @@ string(CONCAT INA_LABELS_wide ${INA_LABELS_wide})
 set(INA_LABELS_slow "^(lab|torture|torch|mpi|hostlib\\.lab\\.huge|rtl\\.synth)$|^system\\.")
 set(quick_modules "parse|check|pass|judge|resend|merge|rebuild|trailer|payload_crc|fifo|counters|tree\\.ports4")
 string(CONCAT INA_LABELS_quick
-  "^(common|wire|model|sim-bridge|protocol|planner)\\.|^(docs|layers)$|^hostlib\\.[a-z_0-9]+$|^allreduce\\.(cost_model|demo_errors|options|pattern|resnet50)$"
+  "^(common|wire|model|sim-bridge|protocol|planner)\\.|^(docs|layers|lint)$|^hostlib\\.[a-z_0-9]+$|^allreduce\\.(cost_model|demo_errors|options|pattern|resnet50)$"
   "|^rtl\\.ina_(${quick_modules}|(flows|jobs|pick|queue|history)\\.3\\.20|top\\.ports2)$|^rtl\\.lint\\.ports2$"
   "|^hostlib\\.lab\\.(api_model|api_ring|fixed_point_rtl|lateness)$")
 

@@ -73,7 +73,7 @@ extern "C" {
  * of the options and the statistics are only added at the end.
  */
 #define INA_VERSION_MAJOR 0
-#define INA_VERSION_MINOR 2
+#define INA_VERSION_MINOR 3
 #define INA_VERSION_PATCH 0
 #define INA_VERSION       (INA_VERSION_MAJOR * 1000000 + INA_VERSION_MINOR * 1000 + INA_VERSION_PATCH)
 

@@ -128,7 +128,9 @@ class _Module:
             raise ValueError(f"an unknown primitive, whose timing is missing here: {kind}")
 
     def _carry(self, pins):
-        bit = lambda pin, i: pins.get(pin, [])[i:i + 1]  # unused pins may be missing
+        def bit(pin, i):
+            return pins.get(pin, [])[i:i + 1]  # unused pins may be missing
+
         for out in ("O", "CO"):
             ci_ps = CARRY_CI_PS if out == "CO" else CARRY_CI_O_PS
             for i, sink in enumerate(pins.get(out, [])):

@@ -122,8 +122,9 @@ static uint64_t clocks_of(const struct bridge *bridge)
 /* The counters that a switch itself has, in addition to its aggregator's. */
 #define SWITCH_COUNTS(X)                                                                           \
 	X(steered_frames)                                                                          \
-	X(engine_resets) X(flooded_frames) X(filtered_frames) X(foreign_joins) X(congested_frames) \
-	        X(no_memory_frames)
+	X(engine_resets)                                                                           \
+	X(flooded_frames)                                                                          \
+	X(filtered_frames) X(foreign_joins) X(congested_frames) X(no_memory_frames)
 
 static json_t *switches_object(const struct fabric *fabric)
 {

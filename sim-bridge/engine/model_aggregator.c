@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/bridge_options.h"
 #include "model/aggregator.h"
 #include "engine.h"
 
@@ -84,7 +85,7 @@ struct engine *model_aggregator_open(const struct engine_config *wanted, engine_
 {
 	struct aggregator_config config = {
 	        .ports = wanted->ports < 2 ? 2 : wanted->ports,
-	        .jobs = or_default(wanted->jobs, AGGREGATOR_DEFAULT_JOBS),
+	        .jobs = or_default(wanted->jobs, BRIDGE_OPTIONS_JOBS_DEFAULT),
 	        .memory_packets =
 	                or_default(wanted->memory_packets, AGGREGATOR_DEFAULT_MEMORY_PACKETS),
 	        .window_packets =

@@ -7,7 +7,6 @@
 
 #include "common/random.h"
 #include "flow.h"
-#include "roce.h"
 
 /*
  * How long the engine may hold frames back to wait for frames of other ports. Hosts that share a
@@ -58,8 +57,8 @@ static void flood(struct bridge *bridge, unsigned ingress, struct frame *frame)
 /* True for a SEND that is meant for aggregators, whether or not this switch has one. */
 static bool is_for_aggregation(const struct bridge *bridge, const struct frame *frame)
 {
-	return roce_is_rc(frame) && roce_is_send(frame) &&
-	       (bridge->config.steering == BRIDGE_STEER_ALL || roce_is_marked(frame));
+	return frame->roce.is_send &&
+	       (bridge->config.steering == BRIDGE_STEER_ALL || frame->roce.is_marked);
 }
 
 /*
@@ -106,7 +105,7 @@ static void leave_out(const struct bridge *bridge, unsigned host, struct topolog
 static bool follows_tree(const struct bridge *bridge, const struct frame *frame)
 {
 	return is_for_aggregation(bridge, frame) ||
-	       (roce_is_rc(frame) && roce_is_answer(frame) && roce_is_marked(frame));
+	       (frame->roce.is_answer && frame->roce.is_marked);
 }
 
 /*
@@ -120,7 +119,7 @@ static unsigned choose_port(const struct bridge *bridge, const struct topology_r
 	if (route->count == 1)
 		return route->ports[0];
 	if (follows_tree(bridge, frame))
-		return route->ports[roce_source_port(frame) % route->count];
+		return route->ports[frame->roce.source_port % route->count];
 	return route->ports[ina_mix(flow_of(frame) + bridge->number) % route->count];
 }
 
@@ -162,6 +161,7 @@ void bridge_aggregated(void *context, unsigned port, const uint8_t *bytes, size_
 	}
 	frame->length = (unsigned)length;
 	memcpy(frame->bytes, bytes, length);
+	frame_read(frame);
 	forward(bridge, port, frame);
 }
 
@@ -274,7 +274,7 @@ bool bridge_work(struct bridge *bridge, uint64_t time_ns)
 /* An RC request that is not steered must not overtake steered SENDs of its connection. */
 static void keep_order(struct bridge *bridge, unsigned port, const struct frame *frame)
 {
-	if (bridge->is_waiting[port] && roce_is_rc(frame) && !roce_is_answer(frame))
+	if (bridge->is_waiting[port] && frame->roce.is_rc && !frame->roce.is_answer)
 		run_engine(bridge);
 }
 
@@ -296,7 +296,7 @@ void bridge_enter(struct bridge *bridge, unsigned port, uint64_t time_ns, struct
 	}
 	/* The sum leaves by this port, and its receiver could not see a mark set there. */
 	if (bridge->network->is_congested(bridge->network->send_context, bridge, port, time_ns))
-		bridge->congested_frames += roce_mark_congestion(frame);
+		bridge->congested_frames += roce_mark_congestion(&frame->roce, frame->bytes);
 	catch_up(bridge, time_ns);
 	bridge->is_waiting[port] = !bridge->network->is_virtual;
 	bridge->engine->time_ns = time_ns;

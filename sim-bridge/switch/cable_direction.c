@@ -7,7 +7,6 @@
 
 #include "common/headers.h"
 #include "common/random.h"
-#include "roce.h"
 
 /* Takes a random number even if the rate is 0, so a fault's rate does not affect other faults. */
 static bool draw_chance(struct link *link, double probability)
@@ -142,19 +141,14 @@ static bool hold(struct link *link, uint64_t time_ns, struct frame *frame, unsig
 }
 
 /*
- * The first byte after the Ethernet header. The iCRC covers the frame from there on; nothing would
- * detect a corrupt byte before it, since frames carry no FCS here.
+ * Flips one bit after the Ethernet header, in a copy if the frame has other references. The iCRC
+ * covers the frame from there on; nothing would detect a corrupt byte before it, since frames carry
+ * no FCS here.
  */
-static size_t covered_at(const struct frame *frame)
-{
-	bool tagged = packet_be16(frame->bytes + PACKET_ETHERTYPE_AT) == PACKET_ETHERTYPE_VLAN;
-
-	return PACKET_ETHERNET_BYTES + (tagged ? PACKET_VLAN_BYTES : 0);
-}
-
-/* Flips one bit after the Ethernet header, in a copy if the frame has other references. */
 static struct frame *corrupt(struct link *link, struct frame *frame, uint64_t random)
 {
+	const unsigned begin = frame->roce.ip_at;
+
 	if (frame->references > 1) {
 		struct frame *copy = frame_new(frame->pool);
 
@@ -167,16 +161,16 @@ static struct frame *corrupt(struct link *link, struct frame *frame, uint64_t ra
 		frame_drop(frame);
 		frame = copy;
 	}
-	const size_t begin = covered_at(frame);
 	uint64_t bit = random % ((frame->length - begin) * 8u);
 	frame->bytes[begin + bit / 8] ^= (uint8_t)(1u << bit % 8);
+	frame_read(frame);
 	link->counts.corrupted++;
 	return frame;
 }
 
 void link_put(struct link *link, uint64_t time_ns, struct frame *frame)
 {
-	if (!roce_is_rc(frame)) {
+	if (!frame->roce.is_rc) {
 		carry(link, time_ns, frame);
 		return;
 	}

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "common/headers.h"
-#include "roce.h"
 #include "sources.h"
 
 enum { CALENDAR_EVENTS = 65536 };
@@ -122,7 +121,7 @@ static void send_on(struct fabric *fabric, unsigned number, enum link_side side,
 		return;
 	}
 	if (cable->config->marking_bytes && queued > cable->config->marking_bytes)
-		counts->marked += roce_mark_congestion(frame);
+		counts->marked += roce_mark_congestion(&frame->roce, frame->bytes);
 	counts->frames++;
 	counts->bytes += frame->length;
 	capture(fabric, number, side, time_ns, CAPTURE_OUT, frame);
@@ -184,6 +183,7 @@ static void send_out(void *context, const struct bridge *bridge, unsigned port, 
 void fabric_receive(struct fabric *fabric, unsigned host, uint64_t time_ns, struct frame *frame)
 {
 	assert(frame->length >= FRAME_BYTES_MIN);
+	frame_read(frame);
 	link_put(&fabric->cables[host].links[LINK_UP], time_ns, frame);
 }
 

@@ -33,14 +33,10 @@ static bool has_ports(unsigned protocol)
 
 uint64_t flow_of(const struct frame *frame)
 {
-	size_t ip = PACKET_ETHERNET_BYTES;
-
-	if (packet_be16(frame->bytes + PACKET_ETHERTYPE_AT) == PACKET_ETHERTYPE_VLAN)
-		ip += PACKET_VLAN_BYTES;
+	const size_t ip = frame->roce.ip_at;
 	const uint8_t *header = frame->bytes + ip;
-	const unsigned ethertype = packet_be16(header - 2);
 
-	if (ethertype == PACKET_ETHERTYPE_IPV6 && frame->length >= ip + PACKET_IPV6_BYTES) {
+	if (frame->roce.ip == IP_V6) {
 		const unsigned protocol = header[PACKET_IPV6_NEXT_AT];
 		const uint64_t addresses = mix(protocol, frame, ip + PACKET_IPV6_SOURCE_AT, 32);
 
@@ -48,8 +44,7 @@ uint64_t flow_of(const struct frame *frame)
 		               ? mix(addresses, frame, ip + PACKET_IPV6_BYTES, PORTS_BYTES)
 		               : addresses;
 	}
-	if (ethertype == PACKET_ETHERTYPE_IPV4 && frame->length >= ip + PACKET_IPV4_BYTES &&
-	    header[0] == PACKET_IPV4_WITHOUT_OPTIONS) {
+	if (frame->roce.ip == IP_V4 && header[0] == PACKET_IPV4_WITHOUT_OPTIONS) {
 		const unsigned protocol = header[PACKET_IPV4_PROTOCOL_AT];
 		const bool is_fragment =
 		        (packet_be16(header + PACKET_IPV4_FRAGMENT_AT) & FRAGMENT_MASK) != 0;

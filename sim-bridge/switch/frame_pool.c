@@ -34,6 +34,11 @@ struct frame *frame_new(struct frame_pool *pool)
 	return frame;
 }
 
+void frame_read(struct frame *frame)
+{
+	frame->roce = roce_read(frame->bytes, frame->length);
+}
+
 struct frame *frame_share(struct frame *frame)
 {
 	frame->references++;

@@ -8,6 +8,8 @@
 
 #include <stdint.h>
 
+#include "roce.h"
+
 enum {
 	FRAME_BYTES_MIN = 14, /* an Ethernet header */
 	FRAME_BYTES_MAX = 9216,
@@ -20,6 +22,7 @@ struct frame {
 	struct frame *next_free;
 	unsigned references;
 	unsigned length;
+	struct roce roce; /* as frame_read() found it */
 	uint8_t bytes[FRAME_BYTES_MAX];
 };
 
@@ -39,6 +42,12 @@ void frame_pool_close(struct frame_pool *pool);
 
 /* Returns a frame with one reference and undefined content, or NULL if all are in use. */
 struct frame *frame_new(struct frame_pool *pool);
+
+/*
+ * Reads the headers again. Call this when a frame enters the fabric, and when its bytes have
+ * changed in any way but by a mark of congestion.
+ */
+void frame_read(struct frame *frame);
 
 /* Adds a reference to the frame, and returns the frame. */
 struct frame *frame_share(struct frame *frame);

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A switch's parser: it reads only the header fields that the switch's decisions need. */
 #include "roce.h"
 
 #include <string.h>
@@ -7,105 +6,92 @@
 #include "common/headers.h"
 #include "wire/ina_wire.h"
 
-/* The offsets of headers; all 0 if the frame is not RoCEv2 in a supported form. */
-struct layout {
-	unsigned ip_at;
-	unsigned bth_at;
-	bool is_ipv6;
-};
-
-static struct layout lay_out(const struct frame *frame)
+static enum ip_version version_of(unsigned ethertype, unsigned bytes_left)
 {
-	const uint8_t *bytes = frame->bytes;
-	struct layout layout = {.ip_at = PACKET_ETHERNET_BYTES};
-
-	if (frame->length <
-	    PACKET_ETHERNET_BYTES + PACKET_IPV4_BYTES + PACKET_UDP_BYTES + PACKET_BTH_BYTES)
-		return (struct layout){0};
-	if (packet_be16(bytes + PACKET_ETHERTYPE_AT) == PACKET_ETHERTYPE_VLAN)
-		layout.ip_at += PACKET_VLAN_BYTES;
-	const uint8_t *ip = bytes + layout.ip_at;
-	unsigned ethertype = packet_be16(ip - 2);
-
-	layout.is_ipv6 = ethertype == PACKET_ETHERTYPE_IPV6;
-	if (layout.is_ipv6
-	            ? ip[0] >> 4 != 6 || ip[PACKET_IPV6_NEXT_AT] != PACKET_PROTOCOL_UDP
-	            : ethertype != PACKET_ETHERTYPE_IPV4 || ip[0] != PACKET_IPV4_WITHOUT_OPTIONS ||
-	                      ip[PACKET_IPV4_PROTOCOL_AT] != PACKET_PROTOCOL_UDP)
-		return (struct layout){0};
-	layout.bth_at = layout.ip_at + (layout.is_ipv6 ? PACKET_IPV6_BYTES : PACKET_IPV4_BYTES) +
-	                PACKET_UDP_BYTES;
-	if (frame->length < layout.bth_at + PACKET_BTH_BYTES ||
-	    packet_be16(bytes + layout.bth_at - PACKET_UDP_BYTES + PACKET_UDP_DPORT_AT) !=
-	            INA_WIRE_UDP_PORT)
-		return (struct layout){0};
-	return layout;
+	if (ethertype == PACKET_ETHERTYPE_IPV4 && bytes_left >= PACKET_IPV4_BYTES)
+		return IP_V4;
+	if (ethertype == PACKET_ETHERTYPE_IPV6 && bytes_left >= PACKET_IPV6_BYTES)
+		return IP_V6;
+	return IP_NONE;
 }
 
-static uint8_t opcode_of(const struct frame *frame)
+/* Where the UDP header begins; 0 if the frame has none that the switch supports. */
+static unsigned find_udp(const struct roce *roce, const uint8_t *ip)
 {
-	return frame->bytes[lay_out(frame).bth_at];
+	if (roce->ip == IP_V4)
+		return ip[0] == PACKET_IPV4_WITHOUT_OPTIONS &&
+		                       ip[PACKET_IPV4_PROTOCOL_AT] == PACKET_PROTOCOL_UDP
+		               ? roce->ip_at + PACKET_IPV4_BYTES
+		               : 0;
+	return roce->ip == IP_V6 && ip[0] >> 4 == 6 &&
+	                       ip[PACKET_IPV6_NEXT_AT] == PACKET_PROTOCOL_UDP
+	               ? roce->ip_at + PACKET_IPV6_BYTES
+	               : 0;
 }
 
-bool roce_is_rc(const struct frame *frame)
+static bool is_marked(const struct roce *roce, const uint8_t *ip)
 {
-	struct layout layout = lay_out(frame);
-
-	return layout.bth_at && (frame->bytes[layout.bth_at] & PACKET_SERVICE_MASK) == 0;
-}
-
-bool roce_is_send(const struct frame *frame)
-{
-	return opcode_of(frame) <= PACKET_SEND_ONLY_IMMEDIATE;
-}
-
-bool roce_is_answer(const struct frame *frame)
-{
-	uint8_t opcode = opcode_of(frame);
-
-	return opcode >= PACKET_READ_RESPONSE_FIRST && opcode <= PACKET_ATOMIC_ACK;
-}
-
-bool roce_is_marked(const struct frame *frame)
-{
-	struct layout layout = lay_out(frame);
-	const uint8_t *ip = frame->bytes + layout.ip_at;
 	/* IPv6's traffic class follows the 4-bit version, so it straddles two bytes. */
 	unsigned traffic_class =
-	        layout.is_ipv6 ? (packet_be16(ip) >> 4) & 0xFF : ip[PACKET_IPV4_TOS_AT];
+	        roce->ip == IP_V6 ? (packet_be16(ip) >> 4) & 0xFF : ip[PACKET_IPV4_TOS_AT];
 
 	return traffic_class >> PACKET_ECN_BITS == INA_WIRE_TRAFFIC_CLASS >> PACKET_ECN_BITS;
 }
 
-bool roce_is_join(const struct frame *frame)
+static bool is_join(const uint8_t *payload, unsigned bytes)
 {
-	const unsigned at = lay_out(frame).bth_at + PACKET_BTH_BYTES;
 	struct ina_wire_header header;
 
-	if (!roce_is_rc(frame) || !roce_is_marked(frame) || opcode_of(frame) != PACKET_SEND_ONLY ||
-	    frame->length < at + sizeof(header))
+	if (bytes < sizeof(header))
 		return false;
-	memcpy(&header, frame->bytes + at, sizeof(header));
+	memcpy(&header, payload, sizeof(header));
 	return header.magic == INA_WIRE_MAGIC && header.version == INA_WIRE_VERSION &&
 	       header.type == INA_WIRE_JOIN;
 }
 
-unsigned roce_source_port(const struct frame *frame)
+struct roce roce_read(const uint8_t *bytes, unsigned length)
 {
-	return packet_be16(frame->bytes + lay_out(frame).bth_at - PACKET_UDP_BYTES);
+	struct roce roce = {.ip_at = PACKET_ETHERNET_BYTES};
+	unsigned ethertype = packet_be16(bytes + PACKET_ETHERTYPE_AT);
+
+	if (ethertype == PACKET_ETHERTYPE_VLAN && length - roce.ip_at >= PACKET_VLAN_BYTES) {
+		roce.vlan_id = packet_be16(bytes + roce.ip_at) & PACKET_VLAN_ID_MASK;
+		roce.ip_at += PACKET_VLAN_BYTES;
+		ethertype = packet_be16(bytes + roce.ip_at - 2);
+	}
+	roce.ip = version_of(ethertype, length - roce.ip_at);
+	const uint8_t *ip = bytes + roce.ip_at;
+	const unsigned udp_at = find_udp(&roce, ip), bth_at = udp_at + PACKET_UDP_BYTES;
+	const uint8_t *udp = bytes + udp_at;
+
+	if (!udp_at || length < bth_at + PACKET_BTH_BYTES ||
+	    packet_be16(udp + PACKET_UDP_DPORT_AT) != INA_WIRE_UDP_PORT)
+		return roce;
+	const unsigned opcode = bytes[bth_at], payload_at = bth_at + PACKET_BTH_BYTES;
+
+	roce.is_roce = true;
+	roce.is_rc = (opcode & PACKET_SERVICE_MASK) == 0;
+	if (!roce.is_rc)
+		return roce;
+	roce.is_send = opcode <= PACKET_SEND_ONLY_IMMEDIATE;
+	roce.is_answer = opcode >= PACKET_READ_RESPONSE_FIRST && opcode <= PACKET_ATOMIC_ACK;
+	roce.is_marked = is_marked(&roce, ip);
+	roce.is_join = roce.is_marked && opcode == PACKET_SEND_ONLY &&
+	               is_join(bytes + payload_at, length - payload_at);
+	roce.source_port = packet_be16(udp + PACKET_UDP_SPORT_AT);
+	return roce;
 }
 
-bool roce_mark_congestion(struct frame *frame)
+bool roce_mark_congestion(const struct roce *roce, uint8_t *bytes)
 {
-	struct layout layout = lay_out(frame);
-	uint8_t *ip = frame->bytes + layout.ip_at;
-	const unsigned shift = layout.is_ipv6 ? PACKET_IPV6_ECN_SHIFT : 0;
+	uint8_t *ip = bytes + roce->ip_at;
+	const unsigned shift = roce->ip == IP_V6 ? PACKET_IPV6_ECN_SHIFT : 0;
 	const unsigned codepoint = ip[PACKET_IPV4_TOS_AT] >> shift & PACKET_ECN_MASK;
 
-	if (!layout.bth_at || codepoint == 0) /* 0: the sender does not support ECN */
+	if (!roce->is_roce || codepoint == 0) /* 0: the sender does not support ECN */
 		return false;
 	ip[PACKET_IPV4_TOS_AT] |= (uint8_t)(PACKET_ECN_CE << shift);
-	if (!layout.is_ipv6) {
+	if (roce->ip == IP_V4) {
 		unsigned sum = packet_be16(ip + PACKET_IPV4_CHECKSUM_AT) + codepoint + 0xFFFF -
 		               PACKET_ECN_CE;
 

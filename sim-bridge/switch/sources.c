@@ -6,7 +6,6 @@
 
 #include "common/headers.h"
 #include "common/random.h"
-#include "roce.h"
 
 /* The first byte of a locally administered address (IEEE 802). */
 enum { LOCAL = 0x02 };
@@ -25,22 +24,19 @@ static uint64_t mix(uint64_t number, const uint8_t *bytes, unsigned count)
 /* Writes the MAC address for the frame's IP source. Returns false if there is no IP. */
 static bool stand_in(const struct frame *frame, uint8_t *mac)
 {
-	const uint8_t *bytes = frame->bytes;
-	unsigned at = PACKET_ETHERNET_BYTES;
-	uint64_t number = 1;
+	const uint8_t *ip = frame->bytes + frame->roce.ip_at;
+	uint64_t number = 1 + frame->roce.vlan_id;
 
-	if (packet_be16(bytes + PACKET_ETHERTYPE_AT) == PACKET_ETHERTYPE_VLAN) {
-		number += packet_be16(bytes + at) & PACKET_VLAN_ID_MASK;
-		at += PACKET_VLAN_BYTES;
-	}
-	const unsigned ethertype = packet_be16(bytes + at - 2);
-
-	if (ethertype == PACKET_ETHERTYPE_IPV4 && frame->length >= at + PACKET_IPV4_BYTES)
-		number = mix(number, bytes + at + PACKET_IPV4_SOURCE_AT, 4);
-	else if (ethertype == PACKET_ETHERTYPE_IPV6 && frame->length >= at + PACKET_IPV6_BYTES)
-		number = mix(number, bytes + at + PACKET_IPV6_SOURCE_AT, 16);
-	else
+	switch (frame->roce.ip) {
+	case IP_V4:
+		number = mix(number, ip + PACKET_IPV4_SOURCE_AT, 4);
+		break;
+	case IP_V6:
+		number = mix(number, ip + PACKET_IPV6_SOURCE_AT, 16);
+		break;
+	case IP_NONE:
 		return false;
+	}
 	memcpy(mac, &number, PACKET_MAC_BYTES);
 	mac[0] = LOCAL;
 	return true;
@@ -56,7 +52,7 @@ bool sources_admit(struct forwarding *sources, unsigned host, const struct frame
 
 	if (known == (int)host)
 		return true;
-	if (known != FORWARDING_FLOOD && roce_is_join(frame))
+	if (known != FORWARDING_FLOOD && frame->roce.is_join)
 		return false;
 	forwarding_learn(sources, mac, host);
 	return true;

@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "lifecycle.h"
-#include "sim-bridge/switch/roce.h"
 
 static bool is_cut(const struct virtual_time *time, unsigned port)
 {
@@ -141,7 +140,7 @@ bool virtual_transmit(void *context, unsigned port, uint64_t time_ns, struct fra
 		guest->counts.dropped_queue_full++;
 	} else {
 		if (marking_bytes && queued > marking_bytes)
-			time->marked_frames += roce_mark_congestion(frame);
+			time->marked_frames += roce_mark_congestion(&frame->roce, frame->bytes);
 		if (virtual_plan(time, arrival_ns, arrive_at_host, frame, port))
 			return true;
 	}

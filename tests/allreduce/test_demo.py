@@ -19,9 +19,14 @@ def test_demo(tmp_path):
     result = run("demo.py", tmp_path, "64K")
     assert result.returncode == 0, result.stdout + result.stderr
     assert re.search(r"All [0-9,]+ elements of the sums are right; every host compared every one\.", result.stdout), result.stdout
-    tables = result.stdout.split("speed-up   bytes that a host sends")[1:]
-    sizes = [re.findall(r"^ +(\d+ (?:B|KiB)) +[0-9.]+ +[0-9.]+ +[0-9.]+ +\d+ +\d+ +0$", table, re.M) for table in tables]
-    assert sizes == [["4 B", "16 B", "64 B", "256 B", "1 KiB", "4 KiB", "16 KiB", "64 KiB"], ["4 KiB", "64 KiB"]], result.stdout
+    measured, check = result.stdout.split("2. A check, in real time")
+    sizes = re.findall(r"^ +(\d+ (?:B|KiB)) +[0-9.]+ +[0-9.]+ +[0-9.]+ +\d+ +\d+ +0$", measured, re.M)
+    assert sizes == ["4 B", "16 B", "64 B", "256 B", "1 KiB", "4 KiB", "16 KiB", "64 KiB"], result.stdout
+    # Two algorithms, four hosts, and four rounds; the RTL has two rounds.
+    rows = re.findall(r"^ +(\d+ KiB) +[0-9.]+ +([0-9,]+) +0( +through the simulated RTL)?$", check, re.M)
+    assert [(size, elements) for size, elements, _ in rows] == \
+        [("4 KiB", "32,768"), ("64 KiB", "524,288"), ("64 KiB", "262,144")], result.stdout
+    assert [bool(rtl) for _, _, rtl in rows] == [False, False, True] and "speed-up" not in check, result.stdout
     for name in "virtual", "real", "rtl":
         assert {path.name for path in (tmp_path / "demo").glob(f"{name}.*")} == \
             {f"{name}.{kind}" for kind in ("json", "log", "pcap", "stats.json")}

@@ -51,12 +51,12 @@ def test_bad_options(arguments, words):
 
 def test_no_such_root():
     result = run("-r", "1", INA_RANKS="1", INA_RANK="0")
-    assert result.returncode == 2 and result.stderr == "ina-perf: -r 1: the ranks are 0 to 0\n"
+    assert result.returncode == 2 and result.stderr == "ina-perf: -r 1: must be a rank from 0 to 0\n"
 
 
 def test_no_such_late_rank():
     result = run("--late", "1:0", INA_RANKS="1", INA_RANK="0")
-    assert result.returncode == 2 and result.stderr == "ina-perf: --late 1: the ranks are 0 to 0\n"
+    assert result.returncode == 2 and result.stderr == "ina-perf: --late 1: must be a rank from 0 to 0\n"
 
 
 @pytest.mark.parametrize("arguments", [[], ["--collective", "all_gather"], ["-o", "prod"]])

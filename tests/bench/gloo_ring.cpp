@@ -103,8 +103,9 @@ int main(int argc, char **argv)
 		const Measurement measured = measure(context, bytes, rounds);
 
 		wrong += measured.wrong;
-		std::printf("{\"rank\": %d, \"size_bytes\": %zu, \"time_us\": %.2f, \"wrong\": %zu}\n",
-		            rank, bytes, measured.time_us, measured.wrong);
+		std::printf(
+		        "{\"rank\": %d, \"size_bytes\": %zu, \"time_us\": %.2f, \"wrong\": %zu}\n",
+		        rank, bytes, measured.time_us, measured.wrong);
 	}
 	std::fflush(nullptr);
 	// Gloo's threads would wait for a device that hosts close when they end.

@@ -51,8 +51,8 @@ static void compute(long length_ns)
 /* All ranks begin at the same time, so that none waits for another in the measured time. */
 static enum ina_status start(struct bench *bench, long *start_ns)
 {
-	enum ina_status status = ina_allreduce(bench->comm, bench->send, bench->recv, 1,
-	                                       INA_FLOAT32, INA_SUM);
+	enum ina_status status =
+	        ina_allreduce(bench->comm, bench->send, bench->recv, 1, INA_FLOAT32, INA_SUM);
 
 	*start_ns = now_ns();
 	if (status != INA_OK)

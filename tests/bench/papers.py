@@ -76,7 +76,7 @@ def netreduce_parallel(options):
     gains = [row["schedules"]["flat"]["time_us"] / row["schedules"]["parallel"]["time_us"] for row in rows]
     leader = [row["schedules"]["leader"]["time_us"] / row["schedules"]["parallel"]["time_us"] for row in rows]
     return None, "; ".join(f"{row['machines']} machines of {row['ranks_a_machine']}: {flat:.2f} times as fast as the flat ring, {one:.2f} times as fast as by one rank a machine"
-                              for row, flat, one in zip(rows, gains, leader))
+                           for row, flat, one in zip(rows, gains, leader))
 
 
 def netreduce_cpu(options):
@@ -95,8 +95,9 @@ def switchml_speed(options):
 
 def switchml_sums(options):
     with tempfile.NamedTemporaryFile(suffix=".json") as report:
-        virtual.lab(options, 8, 100, ["--aggregator", options.aggregator], [str(Path(options.build).resolve() / "ina-perf"), "-t", "float", "-b", "1M", "-e", "1M",
-                                                                           "-n", "1", "-c", "1", "--fixed-point", "--json", report.name])
+        virtual.lab(options, 8, 100, ["--aggregator", options.aggregator],
+                    [str(Path(options.build).resolve() / "ina-perf"), "-t", "float", "-b", "1M", "-e", "1M", "-n", "1", "-c", "1",
+                     "--fixed-point", "--json", report.name])
         said = json.load(report)
     fixed, row = said["fixed_point"], said["rows"][0]
     assert row["result"]["wrong"] == 0 and row["result"]["algorithm"] == "ina", row
@@ -107,8 +108,9 @@ def switchml_loss(options):
     options.rates = [100]
     rows = virtual.loss(options)
     best = rows[0]
-    return None, "takes, of its time without loss, " + "; ".join(f"at {row['loss']:.2%} {best['ina_gbps'] / row['ina_gbps']:.3g} times, over the ring {best['ring_gbps'] / row['ring_gbps']:.3g}"
-                           for row in rows if row["loss"] in (1e-4, 1e-3, 1e-2))
+    return None, "takes, of its time without loss, " + "; ".join(
+        f"at {row['loss']:.2%} {best['ina_gbps'] / row['ina_gbps']:.3g} times, over the ring {best['ring_gbps'] / row['ring_gbps']:.3g}"
+        for row in rows if row["loss"] in (1e-4, 1e-3, 1e-2))
 
 
 def panama_short(options):

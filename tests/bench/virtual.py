@@ -208,7 +208,7 @@ def loss(options):
 
 
 def charts(options):
-    """For README's chart: time against size on four hosts, and the time of a large all-reduce against the number of hosts."""
+    """For the chart of docs/results.md: time against size on four hosts, and the time of a large all-reduce against the number of hosts."""
     results = []
     for hosts in range(2, 9):
         smallest = "4" if hosts == CHART_HOSTS else CHART_LARGEST

@@ -5,7 +5,7 @@ import os
 import signal
 
 import pytest
-from conftest import processes_with, wait_until
+from conftest import processes_with
 
 ALL = os.sched_getaffinity(0)
 

@@ -185,6 +185,33 @@ static void test_strangers(void **state)
 	}
 }
 
+static void keep_length(void *context, unsigned port, const uint8_t *frame, size_t length)
+{
+	(void)port;
+	(void)frame;
+	*(size_t *)context = length;
+}
+
+/* A frame that would pass is discarded if it has more than 16,384 bytes. */
+static void test_longest_frame(void **state)
+{
+	static const uint8_t bytes[16385];
+	const struct aggregator_config config = {.ports = 2, .jobs = 1, .window_packets = 2};
+	size_t passed = 0;
+	struct aggregator *aggregator = aggregator_open(&config, keep_length, &passed);
+
+	(void)state;
+	assert_non_null(aggregator);
+	aggregator_put(aggregator, 0, bytes, 16384);
+	assert_int_equal(passed, 16384);
+	passed = 0;
+	aggregator_put(aggregator, 0, bytes, 16385);
+	assert_int_equal(passed, 0);
+	assert_int_equal(aggregator_counters(aggregator)->frames_in, 2);
+	assert_int_equal(aggregator_counters(aggregator)->frames_passed, 1);
+	aggregator_close(aggregator);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -193,6 +220,7 @@ int main(void)
 	        cmocka_unit_test(test_probes_and_answers),
 	        cmocka_unit_test(test_passing),
 	        cmocka_unit_test(test_strangers),
+	        cmocka_unit_test(test_longest_frame),
 	};
 	return cmocka_run_group_tests_name("forms", tests, NULL, NULL);
 }

@@ -6,7 +6,7 @@ import os
 import random
 
 import pytest
-from plans import TINY, call, clos, fat_tree, plan, verify
+from plans import CONTEXTS, TINY, call, clos, fat_tree, plan, verify
 
 SEED = int(os.environ.get("INA_SEED", "1"))
 
@@ -51,6 +51,8 @@ def test_the_example_of_grid():
     ("tree:4", [4], {"processing": "100G"}, [], 25 + 75 / 1.5, "the ring has what the switch leaves"),
     ("tree:4", [4], {"processing": "300G"}, ["--trees", 1], 75, "300 for 4 inputs is more than the ring"),
     ("leaf-spine:2x4", [[0, 1, 4, 5], [2, 3, 6, 7]], {"contexts": 1}, [], 40, "1 and 1.5 on leaf0:up0"),
+    ("tree:4", [[0, 1, 2, 3]] * CONTEXTS, {}, [], 100 / CONTEXTS, "a context for each job"),
+    ("tree:4", [[0, 1, 2, 3]] * (CONTEXTS + 1), {}, [], 100 / (CONTEXTS + 1.5), "a ring for the last job"),
     ("leaf-spine:2x4", [[0, 1, 4, 5], [2, 3, 6, 7]], {"memory": 1000}, [], 40, "as many jobs as memory has room for"),
     ("tree:5", [([0, 1, 2, 3], 4)], {}, [], 100, "one flow to the server"),
     ("tree:5", [([0, 1, 2, 3], 4)], {"contexts": 0}, [], 25, "four flows to the server"),
@@ -158,7 +160,7 @@ def test_rounded_against_exact(tmp_path, case):
     smallest = rounded["plan"]["smallest"]
     assert smallest >= (1 - TINY) * max(rounded["plain"]["smallest"], rounded["nearest"]["smallest"])
     assert smallest <= (1 + TINY) * rounded["bound"]
-    if jobs.get("contexts", 4) >= len(jobs["jobs"]):
+    if jobs.get("contexts", CONTEXTS) >= len(jobs["jobs"]):
         assert smallest >= (1 - TINY) * rounded["bound"] / rounded["bound_trees"]
     exact = plan(path, listed, "--trees", trees, "--exact")
     verify(fabric, jobs, exact)

@@ -4,9 +4,9 @@ import struct
 
 import pytest
 
-from flows import Flow, Job, check_made, check_raw
-from roce import (ACK, DATA, JOIN, WRITE_ONLY, checksum, icrc, layout, packet, payload_of, traffic_class_of,
-                  trailer_of)
+from flows import Flow, Job, check_made, check_probe, check_raw
+from roce import (ACK, DATA, JOIN, SEND_ONLY, TRACE, WRITE_ONLY, checksum, icrc, layout, message, packet, payload_of,
+                  traffic_class_of, trailer_of)
 
 ELEMENTS = bytes(range(16))
 FORMS = [{}, {"vlan": 7}, {"ipv6": True}, {"ipv6": True, "vlan": 0x6123}]
@@ -142,3 +142,20 @@ def test_what_an_aggregator_makes_has_udp_checksum_0(two, form):
         check_made(again, made_of)
         assert payload_of(again) == payload_of(frame)
         assert trailer_of(payload_of(again))[0] == 2
+
+
+@pytest.mark.parametrize("form", FORMS, ids=NAMES)
+def test_probes_raw_packets_and_filled_traces_have_udp_checksum_0(two, form):
+    """A packet that passes unchanged keeps its checksum."""
+    form = {**form, "udp_checksum": 0x1234}
+    job = Job(two, 2, forms=[form] * 2).join()
+    flow = job.flows[0]
+    ahead = flow.packet(flow.message(DATA, ELEMENTS), 1)
+    check_probe(flow.put(ahead), ahead)
+    sent, got = job.put([flow.message(DATA, ELEMENTS, length=flow.rank, number=1) for flow in job.flows])
+    check_raw(got, sent)
+    assert [flow.put(frame) for flow, frame in zip(job.flows, sent)] == [[frame] for frame in sent]
+    trace = packet(0, 1, 7, message(0, 2, TRACE, 0, bytes(48), job=0x7ACE), SEND_ONLY, qpn=0x7ACE, **form)
+    filled, = flow.put(trace)
+    assert payload_of(filled) != payload_of(trace)
+    check_made(filled, trace)

@@ -7,7 +7,7 @@ import pytest
 
 from flows import Job, check_raw
 from roce import (BFLOAT16, DATA, FLOAT16, FLOAT32, INT32, JOIN, LEAVE, MAX, MIN, SEND_FIRST, SEND_LAST,
-                  SEND_MIDDLE, SUM, message, payload_of, segments, trailer_of)
+                  SEND_MIDDLE, SUM, TRACE, message, payload_of, segments, trailer_of)
 
 ELEMENTS = bytes(range(16))
 
@@ -48,6 +48,14 @@ def test_unknown_types_break_the_job(two, kind):
     job = Job(two, 2).join()
     sent, got = job.put([flow.message(kind) for flow in job.flows])
     check_raw(got, sent)
+
+
+def test_a_trace_on_a_flow_breaks_the_job(two):
+    """Its slot stays empty."""
+    job = Job(two, 2).join()
+    sent, got = job.put([flow.message(TRACE, bytes(48), length=0) for flow in job.flows])
+    check_raw(got, sent)
+    assert not job.is_summed()
 
 
 @pytest.mark.parametrize("kind,exponents,want", [

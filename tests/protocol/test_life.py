@@ -5,7 +5,7 @@ import struct
 import pytest
 
 from flows import CONTEXTS, FIRST_PSN, LEAST, MEMORY, SLOTS, Flow, Job, check_made, check_raw
-from roce import (DATA, JOB, JOIN, LEAVE, SEND_FIRST, SEND_LAST, SEND_ONLY, asks_for_ack, payload_of, segments,
+from roce import (DATA, JOB, JOIN, LEAVE, SEND_FIRST, SEND_LAST, SEND_MIDDLE, SEND_ONLY, asks_for_ack, payload_of, segments,
                   trailer_of)
 
 ELEMENTS = bytes(range(32))
@@ -207,6 +207,36 @@ def test_who_has_its_quota_makes_nobody_give_way(start):
     assert [flags_of(job) for job in jobs] == [WANTED] + [0] * (len(jobs) - 1)
 
 
+@pytest.mark.parametrize("which", ["lacks a rank", "is broken"])
+def test_any_job_with_a_context_may_be_asked(start, which):
+    """Also one that cannot answer now. The others have a higher priority than the JOINs."""
+    two = start(2, *TRUSTING)
+    jobs = [tagged(two, i, 7, priority=5).join(exponent=-LEAST) for i in range(CONTEXTS - 1)]
+    asked = tagged(two, 20, 7)
+    if which == "lacks a rank":
+        join = asked.flows[0].say(JOIN, exponent=-LEAST)
+        assert two.settle() == [[], []]
+    else:
+        asked.join(exponent=-LEAST)
+        asked.put([flow.message(DATA, length=flow.rank) for flow in asked.flows])
+    refused_all(tagged(two, 30, 7))
+    assert [flags_of(job) for job in jobs] == [0] * len(jobs)
+    if which == "lacks a rank":
+        asked.flows[1].say(JOIN, exponent=-LEAST)
+        got = two.settle()
+        assert payload_of(got[1][0]) != payload_of(join) and [len(frames) for frames in got] == [1, 1]
+        assert [flags_of(asked), flags_of(asked)] == [WANTED, 0]
+    else:
+        for flow in asked.flows:
+            flow.say(LEAVE)
+        two.settle()
+        last = tagged(two, 40, 7).join(exponent=-LEAST)
+        refused(Flow(two, 0, 1, job=JOB + 30, qpn=0x77, vlan=7), exponent=-LEAST)  # this job has asked already
+        assert flags_of(last) == 0
+        refused(Flow(two, 0, 1, job=JOB + 31, qpn=0x78, vlan=7), exponent=-LEAST)
+        assert flags_of(last) == WANTED
+
+
 def window_of(join):
     return -struct.unpack_from("<i", join, 28)[0]
 
@@ -314,6 +344,17 @@ def test_a_port_has_a_quota_of_contexts_by_itself(start, options, quota):
     assert two.end()["aggregator"]["joins_held"] == 1
 
 
+@pytest.mark.parametrize("vlan_quota,is_held", [(1, False), (2, True)])
+def test_a_port_at_its_quota_is_refused_if_its_vlan_is_full(start, vlan_quota, is_held):
+    """A JOIN is dropped only if nothing but its port's quota keeps it from a context."""
+    two = start(2, "--quota", 1, "--vlan-quota", vlan_quota)
+    Flow(two, 0, 1).say(JOIN, exponent=-LEAST)
+    assert two.settle() == [[], []]
+    other = Flow(two, 0, 1, job=JOB + 1, qpn=0x12)
+    frame = other.packet(other.message(JOIN, exponent=-LEAST))
+    assert other.put(frame) == ([] if is_held else [frame])
+
+
 def test_a_join_that_was_held_is_granted_when_it_asks_again(two):
     flows = [Flow(two, 0, 1, 0, 2, JOB + i, 0x20 + i) for i in range(CONTEXTS)]
     joins = [flow.packet(flow.message(JOIN, exponent=-LEAST)) for flow in flows]
@@ -362,17 +403,19 @@ def test_a_control_message_of_another_length_breaks_the_job(two, kind):
     assert not job.is_summed()
 
 
-def test_a_message_that_does_not_end_breaks_the_job(two):
+@pytest.mark.parametrize("opcode", [SEND_FIRST, SEND_ONLY])
+def test_a_message_that_does_not_end_breaks_the_job(two, opcode):
     job = Job(two, 2).join()
     job.put([flow.message(DATA, ELEMENTS) for flow in job.flows], SEND_FIRST)
-    sent, got = job.put([flow.message(DATA, ELEMENTS) for flow in job.flows], SEND_FIRST)
+    sent, got = job.put([flow.message(DATA, ELEMENTS) for flow in job.flows], opcode)
     check_raw(got, sent)
     assert not job.is_summed()
 
 
-def test_a_message_that_has_not_begun_breaks_the_job(two):
+@pytest.mark.parametrize("opcode", [SEND_MIDDLE, SEND_LAST])
+def test_a_message_that_has_not_begun_breaks_the_job(two, opcode):
     job = Job(two, 2).join()
-    sent, got = job.put([ELEMENTS] * 2, SEND_LAST)
+    sent, got = job.put([ELEMENTS] * 2, opcode)
     check_raw(got, sent)
     assert not job.is_summed()
 
@@ -383,6 +426,8 @@ def test_packets_that_are_too_short_break_the_job(two, opcode, size):
     flow = job.flows[0]
     frame = flow.packet(flow.message(DATA, ELEMENTS)[:size], opcode=opcode)
     assert flow.put(frame) == [frame]
+    after = flow.packet(flow.message(DATA, ELEMENTS), 1, udp_checksum=0x1234)
+    assert flow.put(after) == [after]  # unchanged: the next PSN is still that of the short packet
     flow.next_psn += 1
     job.flows[1].say(DATA, ELEMENTS)
     two.settle()

@@ -65,6 +65,20 @@ def test_past_a_gap_of_a_broken_job_it_passes(two, d):
     assert flow.put(frame) == [frame]
 
 
+def test_past_a_gap_before_the_sum_of_the_joins_breaks_the_job(two):
+    """Such a flow was learned from a copy of a JOIN. The packet passes, and so does the JOIN, raw."""
+    flow = Flow(two, 0, 1)
+    join = flow.say(JOIN)
+    assert two.settle() == [[], []]
+    frame = flow.packet(flow.message(DATA, ELEMENTS), 1)
+    got = flow.put(frame)
+    assert frame in got
+    check_raw([other for other in got if other != frame], [join])
+    late = Flow(two, 1, 0, rank=1)
+    frame = late.packet(late.message(JOIN))
+    assert late.put(frame) == [frame]  # refused, because the job is broken
+
+
 @pytest.mark.parametrize("d", [-1, -2, -40])
 def test_what_waits_in_the_queue_is_not_taken_twice(two, d):
     job, sent = waiting(two, 40)
@@ -192,6 +206,36 @@ def test_behind_a_gap_each_packet_asks_for_an_ack(two):
         wanted.append(asks_for_ack(got[1][0]))
         assert not asks_for_ack(got[0][0])
     assert wanted == [True, True, True, False]
+
+
+def test_past_a_gap_raw_packets_ask_for_an_ack_too(two):
+    job = Job(two, 2).join()
+    flow, other = job.flows
+    flow.put(flow.packet(flow.message(DATA, ELEMENTS), 1))
+    sent = [each.go_on(each.message(DATA, ELEMENTS, length=each.rank)) for each in job.flows]
+    got = two.settle()
+    check_raw([got[1][0], got[0][0]], sent)
+    assert asks_for_ack(got[1][0]) and not asks_for_ack(got[0][0])
+    wanted = []
+    for asks in (False, True, False):
+        frame = flow.go_on(flow.message(DATA, ELEMENTS), ack=asks)
+        raw, = two.settle()[1]
+        check_raw([raw], [frame])
+        wanted.append(asks_for_ack(raw))
+    assert wanted == [True, True, False]
+
+
+def test_past_a_gap_of_a_broken_job_no_packet_is_made_to_ask(two):
+    """The packet past the gap has passed, and its receiver can ask for what it lacks."""
+    job = Job(two, 2).join()
+    job.put([flow.message(DATA, ELEMENTS, length=flow.rank) for flow in job.flows])
+    flow = job.flows[0]
+    ahead = flow.packet(flow.message(DATA, ELEMENTS), 1)
+    assert flow.put(ahead) == [ahead]
+    frame = flow.say(DATA, ELEMENTS)
+    raw, = two.settle()[1]
+    check_raw([raw], [frame])
+    assert not asks_for_ack(raw)
 
 
 def test_psns_wrap(two):

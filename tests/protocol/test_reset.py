@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The quiet time after a reset. The bridge resets its aggregator each time after a given number of frames."""
+import time
+
 import pytest
 
 from flows import Job, quiet, wait_until_it_passes
-from roce import DATA, JOIN, WRITE_ONLY, packet, payload_of, trailer_of
+from roce import (DATA, JOIN, SEND_LAST_INVALIDATE, SEND_ONLY_IMMEDIATE, SEND_ONLY_INVALIDATE, WRITE_ONLY, packet, payload_of,
+                  trailer_of)
 
 ELEMENTS = bytes(range(16))
 
@@ -27,6 +30,7 @@ def test_after_a_reset_marked_sends_are_dropped(start):
     frames = [flow.packet(flow.message(DATA, ELEMENTS), d) for d in (-1, 0, 1)]
     frames += [flow.packet(flow.message(JOIN), -1), packet(0, 1, 5, bytes(16), qpn=0x99),
                flow.packet(bytes(48), 5, ipv6=True, vlan=5)]
+    frames += [flow.packet(bytes(52), 0, opcode) for opcode in range(SEND_ONLY_IMMEDIATE + 1)]
     for frame in frames:
         bridge.send(0, frame)
     assert bridge.settle() == [[], []]
@@ -43,8 +47,19 @@ def test_after_a_reset_all_else_passes(start, form):
     bridge.send(0, packet(0, 1, 0, bytes(16), qpn=0xABCDE))
     bridge.settle()
     for frame in (flow.packet(ELEMENTS, 0, tos=0, **form), flow.packet(ELEMENTS, 0, WRITE_ONLY, **form),
+                  flow.packet(bytes(20), 0, SEND_LAST_INVALIDATE, **form), flow.packet(bytes(20), 0, SEND_ONLY_INVALIDATE, **form),
                   flow.packet(bytes(48), 0, tos=0x02, **form)):
         assert flow.put(frame) == [frame]
+
+
+def test_the_quiet_time_lasts_for_its_value_to_twice_that(start):
+    """The upper limit leaves time for a busy machine."""
+    quiet_s = 0.5
+    bridge, _ = fresh(start, 0, *quiet(quiet_s))
+    began = time.monotonic()
+    wait_until_it_passes(bridge, 0, packet(0, 1, 0, bytes(16), qpn=0xABCDE))
+    assert quiet_s < time.monotonic() - began < 2 * quiet_s + 3
+    assert bridge.end()["engine_resets"] == 1
 
 
 def test_after_the_quiet_time_jobs_are_aggregated_again(start):

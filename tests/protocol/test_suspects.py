@@ -6,7 +6,7 @@ import pytest
 
 from flows import SLOTS, Flow, Job, check_raw, patience, wait_until_it_passes
 from roce import (ACK, DATA, JOIN, LEAVE, MARKED, SEND_FIRST, SEND_LAST, SEND_LAST_IMMEDIATE, SEND_MIDDLE, SEND_ONLY,
-                  SEND_ONLY_IMMEDIATE, WRITE_ONLY, mac, packet, payload_of, trailer_of)
+                  SEND_ONLY_IMMEDIATE, WRITE_ONLY, checksum, layout, mac, packet, payload_of, trailer_of, with_icrc)
 
 ELEMENTS = bytes(range(16))
 OTHER = 0xABCDEF0123456789
@@ -52,6 +52,51 @@ def test_requests_of_another_kind_are_dropped(two, d):
     assert [trailer_of(payload_of(got[0]))[0] for got in two.settle()] == [2, 2]
     assert job.is_summed()
     assert two.end()["aggregator"]["suspects_dropped"] == len(SHAPES) + 1
+
+
+def with_lengths(frame, ip=0, udp=0):
+    """The frame with other lengths in its headers, by these differences."""
+    at, bth, ipv6 = layout(frame)
+    for where, difference in ((at + (4 if ipv6 else 2), ip), (bth - 4, udp)):
+        length = int.from_bytes(frame[where:where + 2], "big") + difference
+        frame = frame[:where] + length.to_bytes(2, "big") + frame[where + 2:]
+    if not ipv6:
+        frame = frame[:at + 10] + checksum(frame[at:at + 10] + bytes(2) + frame[at + 12:at + 20]).to_bytes(2, "big") + frame[at + 12:]
+    return with_icrc(frame)
+
+
+@pytest.mark.parametrize("form", [{}, {"vlan": 7}, {"ipv6": True}], ids=str)
+@pytest.mark.parametrize("d", [0, -1, 1])
+def test_lengths_that_contradict_each_other_make_a_suspect(two, d, form):
+    """Each of the two alone would be that of a contribution."""
+    job = Job(two, 2, forms=[form] * 2).join()
+    flow = job.flows[0]
+    whole = flow.packet(flow.message(DATA, ELEMENTS), d)
+    for ip, udp in ((16, 0), (0, -16), (-16, 0)):
+        assert flow.put(with_lengths(whole, ip, udp)) == []
+    flow.number -= 1
+    assert job.is_summed()
+    counts = two.end()["aggregator"]
+    assert (counts["suspects_dropped"], counts["icrc_dropped"], counts["jobs_broken"]) == (3, 0, 0)
+
+
+@pytest.mark.parametrize("length,count", [(54, "suspects_dropped"), (64, "suspects_dropped"), (65, "icrc_dropped")])
+def test_a_frame_of_64_bytes_is_a_suspect(two, length, count):
+    """A longer frame that was cut is damaged."""
+    job = Job(two, 2).join()
+    flow = job.flows[0]
+    assert flow.put(flow.packet(flow.message(DATA, ELEMENTS))[:length]) == []
+    flow.number -= 1
+    assert job.is_summed()
+    counts = two.end()["aggregator"]
+    assert [counts[name] for name in ("suspects_dropped", "icrc_dropped")] == [int(name == count) for name in ("suspects_dropped", "icrc_dropped")]
+
+
+def test_a_join_with_lengths_that_contradict_each_other_is_not_learned(two):
+    flow = Flow(two, 0, 1, ranks=2)
+    frame = with_lengths(flow.packet(flow.message(JOIN)), ip=16)
+    assert flow.put(frame) == [frame]
+    assert two.end()["aggregator"]["joins_granted"] == 0
 
 
 def test_a_join_with_pads_is_not_learned(two):

@@ -50,6 +50,15 @@ def test_a_job_that_lacks_a_rank_counts_in_a_trace(start):
     assert trace(bridge)[0][2] == 1
 
 
+def test_a_broken_job_counts(start):
+    """In a TRACE, and for the sum of another job's JOINs."""
+    bridge = start(4)
+    job = Job(bridge, 2).join()
+    job.put([flow.message(DATA, length=flow.rank) for flow in job.flows])
+    assert trace(bridge)[0][2] == 1
+    assert jobs_before(Job(bridge, 2, job=2, qpn=0x22)) == 1
+
+
 def test_a_join_says_how_many_jobs_were_there_first(two):
     open_jobs = [Job(two, 2, job=number, qpn=0x20 + number) for number in range(1, 4)]
     assert [jobs_before(job) for job in open_jobs] == [0, 1, 2]

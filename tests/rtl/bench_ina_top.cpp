@@ -27,7 +27,8 @@ void print_list(const char *name, const double *values, size_t count)
 void measure_one(Random &random, const measure::Format &format, unsigned mtu, unsigned jobs)
 {
 	const bench::Form form; // IPv4: all forms have the same speed (see test_ina_load)
-	const measure::Throughput result = measure::throughput(random, format, form, mtu, jobs, CLOCKS);
+	const measure::Throughput result =
+	        measure::throughput(random, format, form, mtu, jobs, CLOCKS);
 
 	std::printf("{\"ports\": %u, \"format\": \"%s\", \"mtu\": %u, \"jobs\": %u, "
 	            "\"contexts\": %u, \"window_packets\": %u, \"clocks\": %llu, ",
@@ -40,7 +41,8 @@ void measure_one(Random &random, const measure::Format &format, unsigned mtu, un
 	print_list("job_shares", result.shares.data(), result.shares.size());
 	if (jobs == 1)
 		std::printf(", \"latency_clocks\": %llu",
-		            static_cast<unsigned long long>(measure::latency(random, format, form, mtu)));
+		            static_cast<unsigned long long>(
+		                    measure::latency(random, format, form, mtu)));
 	std::printf("}\n");
 	std::fflush(stdout);
 }
@@ -50,8 +52,8 @@ void measure_leaf(Random &random, unsigned mtu)
 {
 	const measure::Format &format = measure::FORMATS[1];
 	const bench::Form form;
-	const measure::Throughput result = measure::throughput(random, format, form, mtu, 1, CLOCKS, 0,
-	                                                       measure::Role::LEAF);
+	const measure::Throughput result =
+	        measure::throughput(random, format, form, mtu, 1, CLOCKS, 0, measure::Role::LEAF);
 	const measure::LeafLatency clocks = measure::leaf_latency(random, format, form, mtu);
 
 	std::printf("{\"ports\": %u, \"leaf\": true, \"format\": \"%s\", \"mtu\": %u, ",

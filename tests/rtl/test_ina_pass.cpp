@@ -73,12 +73,16 @@ class Test
 				if (out == 0)
 					first_out = dut.clocks;
 				CHECK(dut.clocks - first_out == out,
-				      "frames of %zu beats: beat %zu left %llu clocks after the first",
-				      beats, out, static_cast<unsigned long long>(dut.clocks - first_out));
+				      "frames of %zu beats: beat %zu left %llu clocks after the "
+				      "first",
+				      beats, out,
+				      static_cast<unsigned long long>(dut.clocks - first_out));
 				out++;
-				CHECK(dut->m_axis_tlast == (out % beats == 0), "tlast at beat %zu", out);
+				CHECK(dut->m_axis_tlast == (out % beats == 0), "tlast at beat %zu",
+				      out);
 			}
-			CHECK(in - out < 2 * beats + 16, "%zu beats went in, %zu came out", in, out);
+			CHECK(in - out < 2 * beats + 16, "%zu beats went in, %zu came out", in,
+			      out);
 			in += dut->s_valid;
 			dut.tick();
 		}

@@ -146,12 +146,12 @@ class Test
 	explicit Test(bench::Random &generator)
 	    : random(generator), sources{{random,
 	                                  {dut->s0_header_valid, dut->s0_header, dut->s0_header_ce,
-	                                   dut->s0_begins, dut->s0_valid, dut->s0_last, dut->s0_data, dut->s0_crc,
-	                                   dut->s0_room}},
+	                                   dut->s0_begins, dut->s0_valid, dut->s0_last,
+	                                   dut->s0_data, dut->s0_crc, dut->s0_room}},
 	                                 {random,
 	                                  {dut->s1_header_valid, dut->s1_header, dut->s1_header_ce,
-	                                   dut->s1_begins, dut->s1_valid, dut->s1_last, dut->s1_data, dut->s1_crc,
-	                                   dut->s1_room}}}
+	                                   dut->s1_begins, dut->s1_valid, dut->s1_last,
+	                                   dut->s1_data, dut->s1_crc, dut->s1_room}}}
 	{
 		dut->m_axis_tready = 0;
 		dut.reset();

@@ -74,6 +74,7 @@ static void put(struct rig *rig, uint64_t time_ns, uint8_t number)
 	memcpy(frame->bytes + 34, udp, sizeof(udp));
 	frame->bytes[42] = 10;
 	frame->bytes[69] = number;
+	frame_read(frame);
 	link_put(&rig->link, time_ns, frame);
 }
 

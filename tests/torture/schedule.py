@@ -53,8 +53,8 @@ def draw(seed):
     draw_channels(schedule, chance)
     draw_idle(schedule, chance)
     draw_lossy_channels(schedule, chance)
-    if (schedule.aggregator_fails or schedule.lacks_contexts) and schedule.algorithm == "ina":  # with any other algorithm the
-                                                                                                # fault would have no effect
+    # With any other algorithm the fault would have no effect.
+    if (schedule.aggregator_fails or schedule.lacks_contexts) and schedule.algorithm == "ina":
         schedule.algorithm = schedule.arguments[4] = "auto"
     return schedule
 

@@ -18,6 +18,7 @@ from . import _core
 
 __all__ = ["explain", "stats"]
 
+
 def _gloo(store, rank, size, timeout, address):
     """The inner group, for calls that libina does not have. It uses the same network, unless GLOO_SOCKET_IFNAME names another."""
     gloo = dist.ProcessGroupGloo

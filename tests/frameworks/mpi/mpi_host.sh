@@ -39,7 +39,9 @@ if [ "$INA_RANK" != 0 ]; then
 	# One daemon after the other, each in the background: mpiexec ends a daemon itself.
 	until [ -e "$folder/done" ]; do
 		for order in "$folder/$(address "$INA_RANK")".+([0-9]); do
-			[ -e "$order" ] && [ ! -e "$order.taken" ] || continue
+			if [ ! -e "$order" ] || [ -e "$order.taken" ]; then
+				continue
+			fi
 			touch "$order.taken"
 			{
 				sh "$order" || true
@@ -68,13 +70,13 @@ unset INA_RANK INA_RANKS INA_ROOT INA_BIND
 if [ "$mpi" = openmpi ]; then
 	export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 	run=(mpirun.openmpi -n "$ranks" --host "$hosts" --mca plm rsh --mca plm_rsh_agent "$0"
-		--mca plm_rsh_no_tree_spawn 1 --mca orte_tmpdir_base /dev/shm --mca pml ob1 --mca btl tcp,self --mca mpi_yield_when_idle 1 --mca osc '^ucx'
+		--mca plm_rsh_no_tree_spawn 1 --mca orte_tmpdir_base /dev/shm --mca pml ob1 --mca btl "tcp,self" --mca mpi_yield_when_idle 1 --mca osc '^ucx'
 		--mca btl_tcp_if_include 192.0.2.0/24 --mca oob_tcp_if_include 192.0.2.0/24)
 else
 	# UCX would take the RDMA device, which it cannot work with. If hosts have several ranks, MPICH 4.0's
 	# own MPI_Reduce() in place ends by SIGSEGV, except with the algorithm without shared memory.
 	run=(mpiexec.mpich -n "$ranks" -hosts "$hosts" -launcher ssh -launcher-exec "$0" -iface vec0
-		-genv UCX_TLS tcp,self -genv UCX_NET_DEVICES vec0 -genv MPIR_CVAR_REDUCE_DEVICE_COLLECTIVE 0)
+		-genv UCX_TLS "tcp,self" -genv UCX_NET_DEVICES vec0 -genv MPIR_CVAR_REDUCE_DEVICE_COLLECTIVE 0)
 fi
 while [ $# -gt 0 ]; do
 	job=()
