@@ -3,7 +3,7 @@
 #ifndef INA_LAB_BRIDGE_H
 #define INA_LAB_BRIDGE_H
 
-#include "options.h"
+#include "run_options.h"
 #include "reaper.h"
 #include "workspace.h"
 

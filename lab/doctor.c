@@ -2,7 +2,7 @@
 /* Checks whether this machine is ready for a run, and prints one line for each requirement. */
 #include "doctor.h"
 #include "bridge.h"
-#include "options.h"
+#include "run_options.h"
 #include "resources.h"
 #include "run.h"
 

@@ -2,9 +2,9 @@
 /* ina-lab: selects the subcommand. */
 #include "common/streams.h"
 #include "doctor.h"
-#include "options.h"
+#include "run_options.h"
 #include "run.h"
-#include "topology.h"
+#include "topology_print.h"
 
 #include <stdio.h>
 #include <string.h>

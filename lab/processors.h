@@ -13,7 +13,7 @@
 
 #include <sys/types.h>
 
-#include "options.h"
+#include "run_options.h"
 
 /*
  * Call this after the bridge has started and before any host has: hosts inherit the processors of

@@ -5,7 +5,7 @@
 
 #include <limits.h>
 
-#include "options.h"
+#include "run_options.h"
 
 /* The paths of the hosts' kernel and of their first process. */
 struct lab_parts {

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "common/topology.h"
+#include "common/topology/topology.h"
 
 void lab_topology_draw(const struct topology *topology, FILE *file);
 

@@ -6,7 +6,7 @@
 #ifndef INA_LAB_WORKSPACE_H
 #define INA_LAB_WORKSPACE_H
 
-#include "options.h"
+#include "run_options.h"
 
 #include <limits.h>
 #include <stdbool.h>

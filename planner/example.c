@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/topology_build.h"
-#include "common/topology_settings.h"
+#include "common/topology/build.h"
+#include "common/topology/settings.h"
 
 static const char grid_jobs[] =
         "{\"link-rate\": \"3G\", \"processing\": \"9G\", \"jobs\":"

@@ -3,7 +3,7 @@
 #ifndef INA_PLANNER_EXAMPLE_H
 #define INA_PLANNER_EXAMPLE_H
 
-#include "common/topology.h"
+#include "common/topology/topology.h"
 
 /*
  * `grid` is the example of GRID's introduction. Returns the fabric, which the caller closes, and

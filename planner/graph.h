@@ -6,7 +6,7 @@
 #ifndef INA_PLANNER_GRAPH_H
 #define INA_PLANNER_GRAPH_H
 
-#include "common/topology.h"
+#include "common/topology/topology.h"
 
 enum {
 	PLAN_NODES_MAX = TOPOLOGY_HOSTS_MAX + TOPOLOGY_SWITCHES_MAX,

@@ -6,7 +6,7 @@
 
 #include "common/parse.h"
 #include "common/streams.h"
-#include "common/topology_open.h"
+#include "common/topology/open.h"
 #include "example.h"
 #include "lab.h"
 #include "print.h"

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/topology_routes.h"
+#include "common/topology/routes.h"
 
 /* A tree that is being built. */
 struct draft {

@@ -19,7 +19,7 @@
 
 #include <stdint.h>
 
-#include "jobs.h"
+#include "jobs_file.h"
 
 enum plan_kind { PLAN_TREE, PLAN_DIRECT, PLAN_RING };
 

@@ -8,9 +8,9 @@
 #include "hostlib/rdma/manager.h"
 #include "window.h"
 
-static struct ina_fabric *fabric_of(const struct ina_apart *apart)
+static struct ina_transport *transport_of(const struct ina_apart *apart)
 {
-	return apart->hosts.completing.completions->fabric;
+	return apart->hosts.completing.completions->transport;
 }
 
 static bool is_opening(const struct ina_apart *apart)
@@ -23,13 +23,13 @@ static bool is_opening(const struct ina_apart *apart)
  */
 static enum ina_status share_memory_out(struct ina_apart *apart, struct ina_failure *failure)
 {
-	struct ina_fabric *fabric = fabric_of(apart);
-	const struct ina_connection *made = &fabric->connections[INA_PURPOSE_APART];
+	struct ina_transport *transport = transport_of(apart);
+	const struct ina_connection *made = &transport->connections[INA_PURPOSE_APART];
 	struct ina_connection_context *connection = &apart->hosts.ring.connection;
 	const uint32_t most = ina_window_most(apart->like->window);
 	size_t slots = most + ina_ring_receives(most);
 	enum ina_status status = ina_memory_open(
-	        &apart->memory, fabric->pd,
+	        &apart->memory, transport->pd,
 	        slots * sizeof(struct ina_slot) +
 	                (size_t)(ina_ring_receives(apart->like->window) + apart->like->window) *
 	                        apart->like->limit_bytes,
@@ -59,7 +59,7 @@ static enum ina_status begin(struct ina_apart *apart, const struct ina_transfer 
 static enum ina_status go_on_connecting(struct ina_apart *apart, struct ina_failure *failure)
 {
 	bool ready;
-	enum ina_status status = ina_fabric_step(fabric_of(apart), &ready, failure);
+	enum ina_status status = ina_transport_step(transport_of(apart), &ready, failure);
 
 	if (status != INA_OK || !ready)
 		return status;
@@ -101,7 +101,7 @@ static enum ina_status go_on_gathering(struct ina_apart *apart, struct ina_failu
 		break;
 	}
 	apart->stage = INA_APART_CONNECTING;
-	if (ina_manager_begin(fabric_of(apart), INA_PURPOSE_APART, failure) != INA_OK)
+	if (ina_manager_begin(transport_of(apart), INA_PURPOSE_APART, failure) != INA_OK)
 		return failure->status;
 	return go_on_connecting(apart, failure);
 }

@@ -37,7 +37,8 @@ enum ina_status ina_completing_wait(void *self, int timeout_ms, bool *moved,
 
 int ina_completing_pollfds(const void *self, struct pollfd *fds)
 {
-	return ina_fabric_pollfds(((const struct ina_completing *)self)->completions->fabric, fds);
+	return ina_transport_pollfds(((const struct ina_completing *)self)->completions->transport,
+	                             fds);
 }
 
 void ina_completing_arm(void *self)

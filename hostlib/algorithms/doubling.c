@@ -223,7 +223,8 @@ static void make_halving_steps(struct ina_doubling *doubling)
 		        .partner = p, .sends = true, .receives = true, .ends = true};
 }
 
-enum ina_status ina_doubling_open(struct ina_doubling *doubling, const struct ina_fabric *fabric,
+enum ina_status ina_doubling_open(struct ina_doubling *doubling,
+                                  const struct ina_transport *transport,
                                   const struct ina_message_context *context, uint8_t *memory,
                                   uint32_t lkey, struct ina_failure *failure)
 {
@@ -235,17 +236,17 @@ enum ina_status ina_doubling_open(struct ina_doubling *doubling, const struct in
 	*doubling = (struct ina_doubling){.context = *context,
 	                                  .lkey = lkey,
 	                                  .memory = memory,
-	                                  .partner_count = fabric->partner_count};
+	                                  .partner_count = transport->partner_count};
 	doubling->steps = &doubling->doubling;
-	if (fabric->partner_count == 0)
+	if (transport->partner_count == 0)
 		return INA_OK;
-	ina_partners(fabric->rank, fabric->ranks, ranks, &adds, &is_added);
+	ina_partners(transport->rank, transport->ranks, ranks, &adds, &is_added);
 	make_steps(doubling, adds, is_added);
-	if ((fabric->ranks & (fabric->ranks - 1)) == 0)
+	if ((transport->ranks & (transport->ranks - 1)) == 0)
 		make_halving_steps(doubling);
-	for (int p = 0; p < fabric->partner_count && status == INA_OK; p++) {
+	for (int p = 0; p < transport->partner_count && status == INA_OK; p++) {
 		doubling->partners[p] = (struct ina_doubling_partner){
-		        .qp = fabric->partners[p].id->qp, .rank = fabric->partners[p].rank};
+		        .qp = transport->partners[p].id->qp, .rank = transport->partners[p].rank};
 		for (uint32_t number = 0; number < 2 && status == INA_OK; number++)
 			status = post_receive(doubling, p, number, failure);
 	}

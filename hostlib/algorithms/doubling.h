@@ -95,10 +95,11 @@ struct ina_doubling {
 size_t ina_doubling_memory(int partner_count);
 
 /*
- * Prepares recursive doubling with the fabric's partners, which must be connected, and posts the
+ * Prepares recursive doubling with the transport's partners, which must be connected, and posts the
  * receives. If there are no partners, no all-reduce uses it.
  */
-enum ina_status ina_doubling_open(struct ina_doubling *doubling, const struct ina_fabric *fabric,
+enum ina_status ina_doubling_open(struct ina_doubling *doubling,
+                                  const struct ina_transport *transport,
                                   const struct ina_message_context *context, uint8_t *memory,
                                   uint32_t lkey, struct ina_failure *failure);
 

@@ -81,7 +81,7 @@ static bool row_end(void *self, struct ina_stats *stats, uint64_t *until)
 
 static void row_abort(void *self)
 {
-	ina_fabric_silence(((struct ina_hosts *)self)->completing.completions->fabric);
+	ina_transport_silence(((struct ina_hosts *)self)->completing.completions->transport);
 }
 
 static uint32_t row_position(const void *self)

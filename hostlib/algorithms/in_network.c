@@ -118,7 +118,7 @@ static void row_abort(void *self)
 	struct ina_innet *innet = self;
 
 	ina_innet_abandon(innet, true);
-	ina_fabric_silence(innet->completing.completions->fabric);
+	ina_transport_silence(innet->completing.completions->transport);
 	ina_innet_stop(innet);
 }
 
@@ -137,7 +137,7 @@ static void row_explain_timeout(const void *self, int timeout_ms, struct ina_fai
 		         ina_innet_sums(innet), ina_innet_oldest(innet)->count, timeout_ms);
 	else
 		ina_fail(failure, INA_ERR_TIMEOUT, "got no acknowledgement from rank %d in %d ms",
-		         innet->completing.completions->fabric->next[INA_PURPOSE_AGGREGATE].rank,
+		         innet->completing.completions->transport->next[INA_PURPOSE_AGGREGATE].rank,
 		         timeout_ms);
 }
 

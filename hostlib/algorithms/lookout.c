@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "hostlib/rdma/fabric.h"
+#include "hostlib/rdma/transport.h"
 
 void ina_lookout_attach(struct ina_lookout *lookout,
                         const struct ina_connection_context *connection,

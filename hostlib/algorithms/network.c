@@ -21,8 +21,8 @@ static bool is_aggregated(enum ina_work work)
 }
 
 /* Writes the name of a work request's connection, such as "the ring connection to rank 2". */
-static void name_connection(const struct ina_fabric *fabric, const struct ibv_wc *wc, char *text,
-                            size_t size)
+static void name_connection(const struct ina_transport *transport, const struct ibv_wc *wc,
+                            char *text, size_t size)
 {
 	enum ina_work work = (enum ina_work)(wc->wr_id >> 32);
 	enum ina_purpose purpose = is_aggregated(work) ? INA_PURPOSE_AGGREGATE : INA_PURPOSE_RING;
@@ -31,14 +31,14 @@ static void name_connection(const struct ina_fabric *fabric, const struct ibv_wc
 
 	if (work == INA_WORK_PARTNER_SEND || work == INA_WORK_PARTNER_RECEIVE)
 		snprintf(text, size, "the connection to rank %d",
-		         fabric->partners[(uint32_t)wc->wr_id].rank);
+		         transport->partners[(uint32_t)wc->wr_id].rank);
 	else
 		snprintf(text, size, "the %s connection %s rank %d",
 		         is_aggregated(work) ? "aggregation" : "ring", outward ? "to" : "from",
-		         (outward ? fabric->next : fabric->previous)[purpose].rank);
+		         (outward ? transport->next : transport->previous)[purpose].rank);
 }
 
-static enum ina_status explain(const struct ina_fabric *fabric, const struct ibv_wc *wc,
+static enum ina_status explain(const struct ina_transport *transport, const struct ibv_wc *wc,
                                struct ina_failure *failure)
 {
 	struct ina_failure cause;
@@ -46,7 +46,7 @@ static enum ina_status explain(const struct ina_fabric *fabric, const struct ibv
 	enum ina_status status;
 	char name[64];
 
-	name_connection(fabric, wc, name, sizeof(name));
+	name_connection(transport, wc, name, sizeof(name));
 	/* The message is longer than the receive: rdma_rxe reports REM_INV_REQ on both sides. */
 	if (wc->status == IBV_WC_LOC_LEN_ERR || wc->status == IBV_WC_REM_INV_REQ_ERR)
 		return ina_fail(failure, INA_ERR_MISMATCH,
@@ -54,7 +54,7 @@ static enum ina_status explain(const struct ina_fabric *fabric, const struct ibv
 	/* Without this connection the hosts can continue; without any other they cannot. */
 	status = is_aggregated((enum ina_work)(wc->wr_id >> 32)) ? INA_ERR_AGGREGATOR
 	                                                         : INA_ERR_DEVICE;
-	if (ina_fabric_look(fabric, &cause) != INA_OK)
+	if (ina_transport_look(transport, &cause) != INA_OK)
 		return ina_fail(failure, status, "%s failed: %s", name, cause.text);
 	/*
 	 * rdma_rxe cannot make a packet: the address of the connection was removed, even if it
@@ -65,8 +65,8 @@ static enum ina_status explain(const struct ina_fabric *fabric, const struct ibv
 		                "%s failed: %s can no longer send from its address %s (%s): was it "
 		                "removed or given anew, or the interface changed, since the "
 		                "communicator was opened?",
-		                name, fabric->device,
-		                inet_ntop(AF_INET, &fabric->local.address, host, sizeof(host)),
+		                name, transport->device,
+		                inet_ntop(AF_INET, &transport->local.address, host, sizeof(host)),
 		                ibv_wc_status_str(wc->status));
 	return ina_fail(failure, status, "%s failed: %s (vendor 0x%x)", name,
 	                ibv_wc_status_str(wc->status), wc->vendor_err);
@@ -236,7 +236,7 @@ enum ina_status ina_network_open(struct ina_network *network, struct ina_control
 	if (status != INA_OK)
 		return status;
 	network->completions = (struct ina_completions){
-	        .fabric = &network->fabric,
+	        .transport = &network->fabric,
 	        .control = control,
 	        .poll_count = options->poll_count,
 	        .take = take,
@@ -267,10 +267,10 @@ enum ina_status ina_network_open(struct ina_network *network, struct ina_control
 
 void ina_network_close(struct ina_network *network)
 {
-	ina_fabric_disconnect(&network->fabric);
+	ina_transport_disconnect(&network->fabric);
 	ina_memory_close(&network->apart.memory);
 	ina_memory_close(&network->memory);
-	ina_fabric_close(&network->fabric);
+	ina_transport_close(&network->fabric);
 }
 
 static bool is_exchanged(const struct ina_network *network)
@@ -377,7 +377,7 @@ void ina_network_drop_aggregated(struct ina_network *network)
 
 void ina_network_end_aggregated(struct ina_network *network)
 {
-	ina_fabric_drop(&network->fabric, INA_PURPOSE_AGGREGATE);
+	ina_transport_drop(&network->fabric, INA_PURPOSE_AGGREGATE);
 	ina_memory_release(&network->memory, UINT64_MAX);
 	ina_lookout_end(&network->lookout);
 	network->innet.connection.epoch++;

@@ -12,6 +12,7 @@
 #include "caller.h"
 #include "children.h"
 #include "gather.h"
+#include "hostlib/control/telling.h"
 
 /* A rank other than 0, until it has received the roster. */
 struct joining {

@@ -2,6 +2,8 @@
 /* A rank's children in the tree, during the bootstrap. */
 #include "children.h"
 
+#include "hostlib/control/exchange.h"
+
 static struct ina_peer *child_at(const struct ina_children *children, int i)
 {
 	struct ina_peer *neighbour = &children->control->neighbours[i];

@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-#include "hostlib/control/link.h"
+#include "hostlib/control/tcp_link.h"
 #include "hostlib/options/job.h"
 
 /* A random number that nobody can guess. Returns 0, or -1 with errno. */

@@ -12,6 +12,7 @@
 #include "common/interrupted.h"
 #include "caller.h"
 #include "children.h"
+#include "hostlib/control/telling.h"
 
 /* The longest wait before rank 0 looks at its connections again. */
 #define TICK_MS 1000

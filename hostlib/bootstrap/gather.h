@@ -5,7 +5,7 @@
 
 #include "acceptor.h"
 #include "hostlib/control/control.h"
-#include "hostlib/options/options.h"
+#include "hostlib/options/settings.h"
 #include "roster.h"
 
 /* After the deadline, the other ranks wait this long for rank 0 to say which ranks are missing. */

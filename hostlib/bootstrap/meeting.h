@@ -4,7 +4,7 @@
 #define INA_BOOTSTRAP_MEETING_H
 
 #include "hostlib/control/control.h"
-#include "hostlib/options/options.h"
+#include "hostlib/options/settings.h"
 #include "roster.h"
 
 /*

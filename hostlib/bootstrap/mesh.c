@@ -12,6 +12,7 @@
 #include "common/deadline.h"
 #include "caller.h"
 #include "hostlib/control/agreement.h"
+#include "hostlib/control/telling.h"
 
 enum ina_status ina_mesh_listen(int *listener, uint16_t *port, struct ina_failure *failure)
 {

@@ -6,7 +6,7 @@
 #ifndef INA_BOOTSTRAP_ROSTER_H
 #define INA_BOOTSTRAP_ROSTER_H
 
-#include "hostlib/control/link.h"
+#include "hostlib/control/tcp_link.h"
 
 struct ina_roster {
 	uint64_t job_id; /* random; identifies the communicator */

@@ -63,7 +63,7 @@ bool ina_strands_is_work(const struct ina_strands *strands, const struct pollfd 
 		const struct ibv_comp_channel *channel = strand->network.fabric.channel;
 
 		if (channel && fd->fd == channel->fd)
-			return ina_fabric_is_completion(fd);
+			return ina_transport_is_completion(fd);
 		if (ina_strands_is_work(&strand->strands, fd))
 			return true;
 	}

@@ -8,7 +8,7 @@
 #ifndef INA_CHANNELS_STRANDS_H
 #define INA_CHANNELS_STRANDS_H
 
-#include "hostlib/engine/comm.h"
+#include "hostlib/engine/engine.h"
 
 /*
  * Makes all progress on each strand that is possible without waiting. looked_at: also looks for

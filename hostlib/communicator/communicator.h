@@ -3,7 +3,7 @@
 #ifndef INA_COMMUNICATOR_COMMUNICATOR_H
 #define INA_COMMUNICATOR_COMMUNICATOR_H
 
-#include "hostlib/engine/comm.h"
+#include "opening.h"
 
 /*
  * Opens a communicator: the ranks meet, connect, and choose an algorithm. The caller has set
@@ -11,12 +11,6 @@
  * error of this rank; all ranks are informed of it, and the communicator is not opened.
  */
 enum ina_status ina_comm_open(struct ina_comm *comm, struct ina_failure *failure);
-
-/*
- * Called if there is no memory for the struct: informs all ranks of the failure, if rank 0 can be
- * reached. The settings must be filled in.
- */
-void ina_comm_cannot_open(const struct ina_settings *settings, struct ina_failure *failure);
 
 /*
  * Waits for all ranks to close, unless the communicator has failed, and frees everything except the

@@ -47,17 +47,17 @@ static void unmap_queues(const char *device)
 		fclose(maps);
 }
 
-static void give_up_fabric(const struct ina_fabric *fabric, int nothing)
+static void give_up_transport(const struct ina_transport *transport, int nothing)
 {
-	if (fabric->events)
-		give_up(fabric->events->fd, nothing);
-	if (fabric->channel)
-		give_up(fabric->channel->fd, nothing);
-	if (!fabric->listener || !fabric->listener->verbs)
+	if (transport->events)
+		give_up(transport->events->fd, nothing);
+	if (transport->channel)
+		give_up(transport->channel->fd, nothing);
+	if (!transport->listener || !transport->listener->verbs)
 		return;
-	give_up(fabric->listener->verbs->async_fd, nothing);
-	give_up(fabric->listener->verbs->cmd_fd, nothing);
-	unmap_queues(fabric->listener->verbs->device->dev_name);
+	give_up(transport->listener->verbs->async_fd, nothing);
+	give_up(transport->listener->verbs->cmd_fd, nothing);
+	unmap_queues(transport->listener->verbs->device->dev_name);
 }
 
 static void give_up_machine(const struct ina_parallel *parallel, int nothing)
@@ -77,7 +77,7 @@ static void give_up_comm(struct ina_comm *comm, int nothing)
 		give_up(comm->control.neighbours[i].link.fd, nothing);
 	give_up(comm->pollset.fd, nothing);
 	give_up(comm->pollset.timer_fd, nothing);
-	give_up_fabric(&comm->network.fabric, nothing);
+	give_up_transport(&comm->network.fabric, nothing);
 	if (comm->parallel)
 		give_up_machine(comm->parallel, nothing);
 	comm->is_over = true;

@@ -46,16 +46,16 @@ static enum ina_status trace(struct ina_comm *comm, int64_t deadline_ms,
 static enum ina_status reconnect(struct ina_comm *comm, int next, int previous, int64_t deadline_ms,
                                  struct ina_failure *failure)
 {
-	struct ina_fabric *fabric = &comm->network.fabric;
+	struct ina_transport *transport = &comm->network.fabric;
 	uint32_t nothing = 0;
 	enum ina_status status;
 
 	ina_network_drop_aggregated(&comm->network);
-	ina_fabric_set_neighbours(fabric, INA_PURPOSE_AGGREGATE, next, previous);
+	ina_transport_set_neighbours(transport, INA_PURPOSE_AGGREGATE, next, previous);
 	if (ina_agree_on(&comm->control, "", HEAR, false, &nothing, deadline_ms, failure) != INA_OK)
 		return failure->status;
-	status = ina_fabric_reconnect(fabric, INA_PURPOSE_AGGREGATE, &comm->control, deadline_ms,
-	                              failure);
+	status = ina_transport_reconnect(transport, INA_PURPOSE_AGGREGATE, &comm->control,
+	                                 deadline_ms, failure);
 	if (status == INA_OK)
 		ina_network_renew_aggregated(&comm->network);
 	return status;
@@ -105,8 +105,8 @@ enum ina_status ina_comm_find_places(struct ina_comm *comm, int64_t deadline_ms,
 enum ina_status ina_comm_make_way(struct ina_comm *comm, unsigned int further, int64_t deadline_ms,
                                   struct ina_failure *failure)
 {
-	struct ina_fabric *fabric = &comm->network.fabric;
-	uint64_t job_id = fabric->job_id;
+	struct ina_transport *transport = &comm->network.fabric;
+	uint64_t job_id = transport->job_id;
 	uint32_t nothing = 0;
 
 	/* Otherwise jobs that move at the same time would look and move again. */
@@ -117,6 +117,6 @@ enum ina_status ina_comm_make_way(struct ina_comm *comm, unsigned int further, i
 	    INA_OK)
 		return failure->status;
 	/* A switch that is in both trees may not have forgotten the old job yet. */
-	fabric->job_id = ina_random(&job_id);
-	return go_to_tree(comm, (fabric->tree + further) % INA_WIRE_TREES, deadline_ms, failure);
+	transport->job_id = ina_random(&job_id);
+	return go_to_tree(comm, (transport->tree + further) % INA_WIRE_TREES, deadline_ms, failure);
 }

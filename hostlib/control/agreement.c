@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "common/deadline.h"
+#include "telling.h"
 
 #define TICK_MS 200
 

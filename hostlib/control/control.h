@@ -8,15 +8,14 @@
  * them to all its neighbours at growing intervals. So they reach rank 0 as long as ranks that are
  * in a call connect the two. Each rank passes rank 0's answer on to all its neighbours.
  *
- * A frame that arrives is stored in struct ina_control, and read when it is needed.
+ * A frame that arrives is stored in struct ina_control, and read when it is needed. This header has
+ * that struct; exchange.h sends and reads frames, and telling.h decides when.
  */
 #ifndef INA_CONTROL_CONTROL_H
 #define INA_CONTROL_CONTROL_H
 
-#include <poll.h>
-
 #include "hostlib/options/error.h"
-#include "link.h"
+#include "tcp_link.h"
 #include "neighbours.h"
 
 struct ina_peer {
@@ -83,6 +82,9 @@ struct ina_control {
 void ina_control_init(struct ina_control *control, int rank, int ranks);
 void ina_control_close(struct ina_control *control);
 
+/* What this rank has of a neighbour; NULL if that rank is not a neighbour. */
+struct ina_peer *ina_control_peer(struct ina_control *control, int rank);
+
 /* The connection to a neighbour; NULL if that rank is not a neighbour. */
 struct ina_link *ina_control_link(struct ina_control *control, int rank);
 
@@ -90,33 +92,14 @@ struct ina_link *ina_control_link(struct ina_control *control, int rank);
 struct ina_control_frame ina_control_frame(const struct ina_control *control,
                                            enum ina_control_type type);
 
-/*
- * Sends a frame to a neighbour; may block for up to 5 s if the socket is full. If it cannot be
- * sent, the neighbour counts as lost.
- */
-void ina_control_send(struct ina_control *control, int rank, struct ina_control_frame *frame);
-
-/* Sends a frame to all neighbours. */
-void ina_control_broadcast(struct ina_control *control, struct ina_control_frame *frame);
-
-/*
- * Informs all neighbours that this rank sends no further frames, so that they do not take the end
- * of its connections for its death. failure: the failure with which the communicator ends, which
- * all ranks learn; status INA_OK: the communicator was closed.
- */
-void ina_control_farewell(struct ina_control *control, const struct ina_failure *failure);
-
-/*
- * Called after the farewell of ina_close(): waits up to a second for the neighbours to close their
- * connections.
- */
-void ina_control_await_farewells(struct ina_control *control);
-
 /* Has the rank ended, with a farewell or without? */
 static inline bool ina_control_is_absent(const struct ina_control *control, int rank)
 {
 	return ina_ranks_have(&control->gone, rank) || ina_ranks_have(&control->left, rank);
 }
+
+/* Is the neighbour connected and not absent? */
+bool ina_control_reaches(const struct ina_control *control, const struct ina_peer *neighbour);
 
 /*
  * Has a rank ended without a farewell, or said farewell with an error? If so, the failure names the
@@ -128,36 +111,36 @@ bool ina_control_lost(const struct ina_control *control, struct ina_failure *fai
 /* Sets INA_ERR_PEER, with a text such as "rank 2 disconnected". */
 enum ina_status ina_fail_gone(struct ina_failure *failure, const struct ina_ranks *gone, int ranks);
 
+/* This rank has ended without a farewell; the other ranks must learn that. */
+void ina_control_note_gone(struct ina_control *control, int rank);
+
 /* Merges votes of this agreement into the known ones. Votes of a later agreement replace them. */
 void ina_control_take_votes(struct ina_control *control, const struct ina_votes *votes);
 
 /* The same for the fault reports of a round. */
 void ina_control_take_faults(struct ina_control *control, const struct ina_faults *faults);
 
+/* A neighbour's farewell. If rank 0 says farewell with an error, that is the diagnosis. */
+void ina_control_take_farewell(struct ina_control *control, int from,
+                               const struct ina_decision *word);
+
+/* The ranks that another rank knows to be lost, and the first error that it has heard. */
+void ina_control_take_news(struct ina_control *control, const struct ina_news *news);
+
+/*
+ * ina_control_take_order() takes a frame that only rank 0 originates, ina_control_take_query() a
+ * QUERY. They return whether it is new, so that it must be passed on.
+ */
+bool ina_control_take_order(struct ina_control *control, const struct ina_control_frame *frame);
+bool ina_control_take_query(struct ina_control *control, const struct ina_control_frame *frame);
+
 /* Rank 0's decision on the agreement of this phase; NULL if it has not arrived. */
 const struct ina_decision *ina_control_decision(const struct ina_control *control, uint32_t phase);
-
-/* Asks all ranks to report on a fault, unless they have been asked already. */
-void ina_control_ask(struct ina_control *control);
 
 /* The fault has been recovered from: later reports belong to the next round. */
 void ina_control_next_round(struct ina_control *control);
 
-/* Informs the parent whether this rank and its whole subtree have waited for long. */
-void ina_control_tell_stall(struct ina_control *control);
-
 /* Have all ranks of all children's subtrees waited for long? */
 bool ina_control_children_stall(const struct ina_control *control);
-
-/* Sends the news that is due. */
-void ina_control_tell(struct ina_control *control);
-
-/*
- * Waits up to timeout_ms for frames, handles all that have arrived, and sends the news that is due.
- */
-void ina_control_pump(struct ina_control *control, int timeout_ms);
-
-/* Fills in the descriptors to poll; fds has room for INA_NEIGHBOURS_MAX. Returns their number. */
-int ina_control_pollfds(const struct ina_control *control, struct pollfd *fds);
 
 #endif

@@ -4,12 +4,13 @@
  * possible. Deadlines, stalls and timeouts always concern the oldest one, which is the current
  * call.
  */
+#include "engine.h"
+
 #include <assert.h>
 #include <inttypes.h>
 
 #include "common/deadline.h"
 #include "queue.h"
-#include "request.h"
 
 /*
  * The most steps, of up to 16 completions each, for a caller that does not want to wait. Without a
@@ -68,6 +69,29 @@ bool ina_comm_take_abort(struct ina_comm *comm)
 	comm->recovery.phase = INA_STEADY;
 	ina_comm_abort(comm);
 	return true;
+}
+
+enum ina_status ina_request_start(struct ina_comm *comm, const struct ina_collective *what,
+                                  struct ina_request **request)
+{
+	struct ina_caller *caller = ina_callers_find(&comm->callers);
+	struct ina_request *made;
+
+	ina_comm_take_abort(comm);
+	if (comm->failure.status != INA_OK) {
+		comm->latest = comm->failure;
+		return comm->failure.status;
+	}
+	made = ina_request_make(comm, what);
+	if (!made)
+		return ina_fail(&comm->latest, INA_ERR_MEMORY, "no memory for a request");
+	made->is_grouped = caller && caller->group.is_open;
+	if (made->is_grouped)
+		ina_request_append(&caller->group.first, &caller->group.last, made);
+	else
+		ina_request_append(&comm->first, &comm->last, made);
+	*request = made;
+	return INA_OK;
 }
 
 /*
@@ -191,9 +215,9 @@ static void look_around(struct ina_comm *comm)
 		return;
 	/* A communicator of rails or channels has no network itself. */
 	if (comm->network.fabric.channel &&
-	    (ina_fabric_attend(&comm->network.fabric, &failure) != INA_OK ||
+	    (ina_transport_attend(&comm->network.fabric, &failure) != INA_OK ||
 	     (waited_ms >= INA_STALL_MS &&
-	      ina_fabric_look(&comm->network.fabric, &failure) != INA_OK))) {
+	      ina_transport_look(&comm->network.fabric, &failure) != INA_OK))) {
 		ina_comm_fault(comm, &failure);
 	} else if (algorithm->find_fault &&
 	           algorithm->find_fault(ina_comm_state(comm), waited_ms, &failure)) {
@@ -301,6 +325,13 @@ static bool step(struct ina_comm *comm, int timeout_ms, bool before_wait)
 bool ina_comm_step(struct ina_comm *comm, int timeout_ms)
 {
 	return step(comm, timeout_ms, timeout_ms > 0);
+}
+
+enum ina_status ina_request_wait(struct ina_request *request)
+{
+	while (!request->done)
+		ina_comm_step(request->comm, INA_LOOK_MS);
+	return ina_request_take(request);
 }
 
 bool ina_comm_work(struct ina_comm *comm)

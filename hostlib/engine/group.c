@@ -84,7 +84,7 @@ enum ina_status ina_group_put(struct ina_comm *comm, struct ina_group *group)
 		struct ina_request *request = make_one(comm, run, &what);
 
 		if (request) {
-			ina_request_append(comm, request);
+			ina_request_append(&comm->first, &comm->last, request);
 			continue;
 		}
 		/*

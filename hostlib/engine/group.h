@@ -7,7 +7,7 @@
 #ifndef INA_ENGINE_GROUP_H
 #define INA_ENGINE_GROUP_H
 
-#include "comm.h"
+#include "engine.h"
 
 /* The most bytes of a request that can be merged, and of a merged request. */
 #define INA_GROUP_MEMBER_BYTES 16384u

@@ -27,19 +27,14 @@ struct ina_request *ina_request_make(struct ina_comm *comm, const struct ina_col
 	return made;
 }
 
-static void append(struct ina_request **first, struct ina_request **last,
-                   struct ina_request *request)
+void ina_request_append(struct ina_request **first, struct ina_request **last,
+                        struct ina_request *request)
 {
 	if (*last)
 		(*last)->next = request;
 	else
 		*first = request;
 	*last = request;
-}
-
-void ina_request_append(struct ina_comm *comm, struct ina_request *request)
-{
-	append(&comm->first, &comm->last, request);
 }
 
 void ina_request_end_all(struct ina_request *request, enum ina_status status)
@@ -52,29 +47,6 @@ void ina_request_end_all(struct ina_request *request, enum ina_status status)
 		request->status = status;
 		request->done = true;
 	}
-}
-
-enum ina_status ina_request_start(struct ina_comm *comm, const struct ina_collective *what,
-                                  struct ina_request **request)
-{
-	struct ina_caller *caller = ina_callers_find(&comm->callers);
-	struct ina_request *made;
-
-	ina_comm_take_abort(comm);
-	if (comm->failure.status != INA_OK) {
-		comm->latest = comm->failure;
-		return comm->failure.status;
-	}
-	made = ina_request_make(comm, what);
-	if (!made)
-		return ina_fail(&comm->latest, INA_ERR_MEMORY, "no memory for a request");
-	made->is_grouped = caller && caller->group.is_open;
-	if (made->is_grouped)
-		append(&caller->group.first, &caller->group.last, made);
-	else
-		ina_request_append(comm, made);
-	*request = made;
-	return INA_OK;
 }
 
 static void give_back(struct ina_request *request)
@@ -91,13 +63,6 @@ enum ina_status ina_request_take(struct ina_request *request)
 		comm->latest = comm->failure;
 	give_back(request);
 	return request->status;
-}
-
-enum ina_status ina_request_wait(struct ina_request *request)
-{
-	while (!request->done)
-		ina_comm_step(request->comm, INA_LOOK_MS);
-	return ina_request_take(request);
 }
 
 /* Gives up the registrations that the request holds, when `until` messages are acknowledged. */

@@ -5,12 +5,15 @@
 
 #include "comm.h"
 
-/*
- * ina_request_make() creates a request that is in no queue; NULL if memory runs out.
- * ina_request_append() puts it at the end of the queue.
- */
+/* Creates a request that is in no queue; NULL if memory runs out. */
 struct ina_request *ina_request_make(struct ina_comm *comm, const struct ina_collective *what);
-void ina_request_append(struct ina_comm *comm, struct ina_request *request);
+
+/* Puts it at the end of this list: the queue, or a group. */
+void ina_request_append(struct ina_request **first, struct ina_request **last,
+                        struct ina_request *request);
+
+/* Returns the status of a request that is done, and gives the request back to the communicator. */
+enum ina_status ina_request_take(struct ina_request *request);
 
 /* Ends this request and those after it, which are not in the queue. */
 void ina_request_end_all(struct ina_request *request, enum ina_status status);
@@ -33,5 +36,8 @@ void ina_request_release(struct ina_request *request, uint64_t until);
  * earlier one reads?
  */
 bool ina_request_depends(const struct ina_request *request, const struct ina_request *earlier);
+
+/* Frees all requests of the communicator: in the queue, in groups, and those kept for later. */
+void ina_requests_free(struct ina_comm *comm);
 
 #endif

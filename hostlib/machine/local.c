@@ -162,22 +162,22 @@ static enum ina_status follow(struct ina_local *local, struct ina_local_meeting 
 	return status;
 }
 
-enum ina_status ina_local_open(struct ina_local *local, const struct ina_topology *topology,
+enum ina_status ina_local_open(struct ina_local *local, const struct ina_layout *layout,
                                uint64_t job_id, size_t segment_bytes, struct ina_control *control,
                                int64_t deadline_ms, struct ina_failure *failure)
 {
 	struct ina_local_meeting meeting = {
 	        .job_id = job_id,
-	        .index = topology->local,
-	        .count = topology->locals,
-	        .leader = ina_topology_rank(topology, topology->machine, 0),
+	        .index = layout->local,
+	        .count = layout->locals,
+	        .leader = ina_layout_rank(layout, layout->machine, 0),
 	        .control = control,
 	        .deadline_ms = deadline_ms,
 	};
 	enum ina_status status;
 
-	local->index = topology->local;
-	local->rails = topology->rails;
+	local->index = layout->local;
+	local->rails = layout->rails;
 	local->segment_bytes = segment_bytes;
 	local->map_bytes = (size_t)local->count * sizeof(struct ina_local_rank) + 4096 +
 	                   (size_t)local->rails * rail_bytes(local) +

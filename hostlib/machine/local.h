@@ -11,12 +11,13 @@
 #ifndef INA_MACHINE_LOCAL_H
 #define INA_MACHINE_LOCAL_H
 
+#include <poll.h>
 #include <stdalign.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 
 #include "hostlib/control/control.h"
-#include "topology.h"
+#include "layout.h"
 
 #define INA_LOCAL_DEPTH 4u
 
@@ -67,7 +68,7 @@ void ina_local_init(struct ina_local *local);
  * Opens the shared memory. All ranks of this machine call it. Ends early if any rank has failed.
  * Errors: INA_ERR_SYSTEM, INA_ERR_MEMORY, INA_ERR_PEER, INA_ERR_TIMEOUT.
  */
-enum ina_status ina_local_open(struct ina_local *local, const struct ina_topology *topology,
+enum ina_status ina_local_open(struct ina_local *local, const struct ina_layout *layout,
                                uint64_t job_id, size_t segment_bytes, struct ina_control *control,
                                int64_t deadline_ms, struct ina_failure *failure);
 void ina_local_close(struct ina_local *local);

@@ -17,6 +17,7 @@
 
 #include "common/interrupted.h"
 #include "hostlib/control/agreement.h"
+#include "hostlib/control/telling.h"
 #include "hostlib/options/siphash.h"
 
 #define TICK_MS 10

@@ -14,15 +14,15 @@
 #define DIFFERENCE_MS 200
 
 /* Allocates all arrays in one piece of memory, those with the strictest alignment first. */
-struct ina_parallel *ina_parallel_new(const struct ina_topology *topology)
+struct ina_parallel *ina_parallel_new(const struct ina_layout *layout)
 {
-	size_t ranks = (size_t)topology->ranks;
-	size_t locals = (size_t)topology->locals;
-	size_t rails = (size_t)topology->rails;
+	size_t ranks = (size_t)layout->ranks;
+	size_t locals = (size_t)layout->locals;
+	size_t rails = (size_t)layout->rails;
 	struct ina_local *local;
 	struct ina_parallel *parallel =
 	        calloc(1, sizeof(*parallel) + rails * sizeof(*parallel->taking) +
-	                          ranks * sizeof(*topology->where) +
+	                          ranks * sizeof(*layout->where) +
 	                          locals * (sizeof(*local->wake) + sizeof(*local->alive) +
 	                                    sizeof(*local->gone)));
 
@@ -30,13 +30,13 @@ struct ina_parallel *ina_parallel_new(const struct ina_topology *topology)
 		return NULL;
 	local = &parallel->local;
 	parallel->taking = (struct ina_taking *)(parallel + 1);
-	parallel->topology = *topology;
-	parallel->topology.where = (struct ina_location *)(parallel->taking + rails);
-	memcpy(parallel->topology.where, topology->where, ranks * sizeof(*topology->where));
-	local->wake = (int *)(parallel->topology.where + ranks);
+	parallel->layout = *layout;
+	parallel->layout.where = (struct ina_location *)(parallel->taking + rails);
+	memcpy(parallel->layout.where, layout->where, ranks * sizeof(*layout->where));
+	local->wake = (int *)(parallel->layout.where + ranks);
 	local->alive = local->wake + locals;
 	local->gone = (bool *)(local->alive + locals);
-	local->count = topology->locals;
+	local->count = layout->locals;
 	ina_local_init(local);
 	parallel->intra.timer_fd = -1;
 	parallel->differs = -1;
@@ -143,13 +143,13 @@ static enum ina_status row_wait(void *self, int timeout_ms, bool *moved,
 static bool row_find_fault(void *self, int64_t waited_ms, struct ina_failure *failure)
 {
 	struct ina_parallel *parallel = self;
-	const struct ina_topology *topology = &parallel->topology;
+	const struct ina_layout *layout = &parallel->layout;
 	int gone = ina_local_look(&parallel->local);
 
 	ina_strands_attend(parallel->strands);
 	if (gone >= 0) {
 		ina_fail(failure, INA_ERR_PEER, "rank %d, on the same machine, disconnected",
-		         ina_topology_rank(topology, topology->machine, gone));
+		         ina_layout_rank(layout, layout->machine, gone));
 		return true;
 	}
 	if (ina_strands_have_failed(parallel->strands, failure))
@@ -157,7 +157,7 @@ static bool row_find_fault(void *self, int64_t waited_ms, struct ina_failure *fa
 	if (parallel->differs < 0 || waited_ms < DIFFERENCE_MS)
 		return false;
 	ina_fail(failure, INA_ERR_MISMATCH, "rank %d, on the same machine, made a different call",
-	         ina_topology_rank(topology, topology->machine, parallel->differs));
+	         ina_layout_rank(layout, layout->machine, parallel->differs));
 	return true;
 }
 
@@ -167,7 +167,7 @@ static bool row_end(void *self, struct ina_stats *stats, uint64_t *until)
 	bool overflow = false;
 
 	*until = 0;
-	for (int r = 0; r < parallel->topology.rails; r++)
+	for (int r = 0; r < parallel->layout.rails; r++)
 		overflow |= atomic_load(&parallel->local.ranks[r].overflow) ==
 		            parallel->turn->current.number;
 	ina_strands_count(parallel->strands, stats);

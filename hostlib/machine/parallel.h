@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The all-reduce for machines with several ranks each. Inside a machine it uses shared memory, and
- * between machines one communicator for each rail (topology.h), with separate connections and a
+ * between machines one communicator for each rail (layout.h), with separate connections and a
  * separate job at the aggregator. With one rail this is the leader-only algorithm: local rank 0 of
  * each machine communicates for it.
  */
@@ -11,10 +11,10 @@
 #include "pipeline.h"
 
 /*
- * Allocates the state for this topology, without opening anything; NULL if memory runs out. The
+ * Allocates the state for this layout, without opening anything; NULL if memory runs out. The
  * caller frees it.
  */
-struct ina_parallel *ina_parallel_new(const struct ina_topology *topology);
+struct ina_parallel *ina_parallel_new(const struct ina_layout *layout);
 
 /* Its functions take a struct ina_parallel. */
 extern const struct ina_algorithm_row ina_parallel_algorithm;

@@ -46,7 +46,7 @@ static size_t round_up(size_t bytes)
 static size_t step_offset(const struct ina_parallel *parallel, uint64_t step, int rail)
 {
 	const struct ina_pipeline *p = &parallel->pipeline;
-	size_t rails = (size_t)parallel->topology.rails;
+	size_t rails = (size_t)parallel->layout.rails;
 	size_t first = p->steps == 1 ? p->part_bytes
 	                             : round_up(p->segment_bytes * ((size_t)rail + 1) / rails);
 
@@ -71,7 +71,7 @@ static size_t segment_size(const struct ina_parallel *parallel, uint64_t step, i
 
 void ina_pipeline_start(struct ina_parallel *parallel, const struct ina_transfer *transfer)
 {
-	size_t rails = (size_t)parallel->topology.rails;
+	size_t rails = (size_t)parallel->layout.rails;
 	size_t total = transfer->total_bytes;
 	size_t even = round_up((total + rails - 1) / rails);
 	size_t part = even < PART_BYTES_MIN ? PART_BYTES_MIN : even;
@@ -102,7 +102,7 @@ static bool contribute(struct ina_parallel *parallel)
 	if (p->contributed == p->steps ||
 	    !ina_local_is_free(ina_local_all_reduced(local), p->base + p->contributed))
 		return false;
-	for (int r = 0; r < parallel->topology.rails; r++) {
+	for (int r = 0; r < parallel->layout.rails; r++) {
 		size_t bytes = segment_size(parallel, p->contributed, r);
 
 		/* an owner adds its elements directly from its buffer */
@@ -291,7 +291,7 @@ static bool take(struct ina_parallel *parallel)
 	uint64_t all = p->steps;
 	bool moved = false;
 
-	for (int r = 0; r < parallel->topology.rails; r++) {
+	for (int r = 0; r < parallel->layout.rails; r++) {
 		uint64_t published = atomic_load(&parallel->local.ranks[r].published);
 		struct ina_taking *taking = &parallel->taking[r];
 
@@ -315,7 +315,7 @@ static void await_reads(struct ina_parallel *parallel)
 {
 	int64_t first_ns = parallel->pipeline.adding_ns;
 
-	for (int r = 0; r < parallel->topology.rails; r++) {
+	for (int r = 0; r < parallel->layout.rails; r++) {
 		int64_t ready_ns = parallel->taking[r].ready_ns;
 
 		if (ready_ns != 0 && (first_ns == 0 || ready_ns < first_ns))

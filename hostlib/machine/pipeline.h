@@ -32,7 +32,7 @@ struct ina_pipeline {
 };
 
 struct ina_parallel {
-	struct ina_topology topology;
+	struct ina_layout layout;
 	struct ina_local local;
 	struct ina_intra intra;
 	struct ina_pipeline pipeline;

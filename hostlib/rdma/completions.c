@@ -5,19 +5,21 @@
 #include <errno.h>
 #include <string.h>
 
+#include "hostlib/control/telling.h"
+
 #define BATCH 16
 
 enum ina_status ina_completions_poll(const struct ina_completions *completions, int *count,
                                      struct ina_failure *failure)
 {
 	struct ibv_wc wc[BATCH];
-	int n = ibv_poll_cq(completions->fabric->cq, BATCH, wc);
+	int n = ibv_poll_cq(completions->transport->cq, BATCH, wc);
 	enum ina_status worst = INA_OK;
 
 	*count = 0;
 	if (n < 0)
 		return ina_fail(failure, INA_ERR_DEVICE, "%s: the completion queue failed",
-		                completions->fabric->device);
+		                completions->transport->device);
 	/* Pass on all of them: some may belong to a connection that stays in use. */
 	for (int i = 0; i < n; i++) {
 		struct ina_failure own;
@@ -40,31 +42,31 @@ enum ina_status ina_completions_poll(const struct ina_completions *completions, 
  * Takes an event from the channel. An acknowledgement takes a lock, so 1024 events are acknowledged
  * together.
  */
-static void take_channel_event(struct ina_fabric *fabric)
+static void take_channel_event(struct ina_transport *transport)
 {
 	struct ibv_cq *cq;
 	void *context;
 
-	if (ibv_get_cq_event(fabric->channel, &cq, &context) != 0)
+	if (ibv_get_cq_event(transport->channel, &cq, &context) != 0)
 		return;
-	fabric->told = INA_TELL_NOTHING;
-	if (++fabric->unacknowledged_events == 1024) {
-		ibv_ack_cq_events(fabric->cq, fabric->unacknowledged_events);
-		fabric->unacknowledged_events = 0;
+	transport->told = INA_TELL_NOTHING;
+	if (++transport->unacknowledged_events == 1024) {
+		ibv_ack_cq_events(transport->cq, transport->unacknowledged_events);
+		transport->unacknowledged_events = 0;
 	}
 }
 
 void ina_completions_arm(const struct ina_completions *completions)
 {
-	struct ina_fabric *fabric = completions->fabric;
+	struct ina_transport *transport = completions->transport;
 
-	take_channel_event(fabric);
+	take_channel_event(transport);
 	/*
 	 * If this fails, the next wait fails too and reports the error; until then the wait has its
 	 * timeout.
 	 */
-	if (ibv_req_notify_cq(fabric->cq, 0) == 0)
-		fabric->told = INA_TELL_ALL;
+	if (ibv_req_notify_cq(transport->cq, 0) == 0)
+		transport->told = INA_TELL_ALL;
 }
 
 /*
@@ -73,15 +75,17 @@ void ina_completions_arm(const struct ina_completions *completions)
 static enum ina_status arm_and_look(const struct ina_completions *completions, bool only_messages,
                                     int *count, struct ina_failure *failure)
 {
-	struct ina_fabric *fabric = completions->fabric;
+	struct ina_transport *transport = completions->transport;
 
 	*count = 0;
-	if (fabric->told == INA_TELL_ALL || (only_messages && fabric->told == INA_TELL_MESSAGES))
+	if (transport->told == INA_TELL_ALL ||
+	    (only_messages && transport->told == INA_TELL_MESSAGES))
 		return INA_OK;
-	if (ibv_req_notify_cq(fabric->cq, only_messages) != 0)
+	if (ibv_req_notify_cq(transport->cq, only_messages) != 0)
 		return ina_fail(failure, INA_ERR_DEVICE,
-		                "%s: cannot request notification of completions", fabric->device);
-	fabric->told = only_messages ? INA_TELL_MESSAGES : INA_TELL_ALL;
+		                "%s: cannot request notification of completions",
+		                transport->device);
+	transport->told = only_messages ? INA_TELL_MESSAGES : INA_TELL_ALL;
 	return ina_completions_poll(completions, count, failure);
 }
 
@@ -106,9 +110,9 @@ enum ina_status ina_completions_look(const struct ina_completions *completions, 
 static enum ina_status wait_for_any(const struct ina_completions *completions, int timeout_ms,
                                     bool *event, struct ina_failure *failure)
 {
-	struct ina_fabric *fabric = completions->fabric;
-	struct pollfd fds[INA_FABRIC_FDS + INA_NEIGHBOURS_MAX];
-	int own = ina_fabric_pollfds(fabric, fds);
+	struct ina_transport *transport = completions->transport;
+	struct pollfd fds[INA_TRANSPORT_FDS + INA_NEIGHBOURS_MAX];
+	int own = ina_transport_pollfds(transport, fds);
 	int all = own + ina_control_pollfds(completions->control, fds + own);
 	bool links = false;
 
@@ -118,13 +122,13 @@ static enum ina_status wait_for_any(const struct ina_completions *completions, i
 		               ? INA_OK
 		               : ina_fail(failure, INA_ERR_SYSTEM, "poll: %s", strerror(errno));
 	if (fds[0].revents)
-		take_channel_event(fabric);
+		take_channel_event(transport);
 	for (int i = own; i < all; i++)
 		links |= fds[i].revents != 0;
 	if (links)
 		ina_control_pump(completions->control, 0);
-	if (!ina_fabric_is_completion(&fds[0]) || fds[1].revents || fds[2].revents)
-		return ina_fabric_attend(fabric, failure);
+	if (!ina_transport_is_completion(&fds[0]) || fds[1].revents || fds[2].revents)
+		return ina_transport_attend(transport, failure);
 	*event = fds[0].revents && !links;
 	return INA_OK;
 }

@@ -8,7 +8,7 @@
 #include "connection.h"
 
 struct ina_completions {
-	struct ina_fabric *fabric;
+	struct ina_transport *transport;
 	struct ina_control *control;
 	unsigned int poll_count; /* how often to poll the queue before a wait */
 	/*
@@ -42,7 +42,7 @@ enum ina_status ina_completions_take(const struct ina_completions *completions, 
 /*
  * Called after ina_completions_look() has found nothing. Waits up to timeout_ms for a completion,
  * for a frame on the control channel, or for an event of the device or the connection manager
- * (ina_fabric_attend()). Takes completions and frames that have arrived.
+ * (ina_transport_attend()). Takes completions and frames that have arrived.
  */
 enum ina_status ina_completions_sleep(const struct ina_completions *completions, bool only_messages,
                                       int timeout_ms, int *count, struct ina_failure *failure);

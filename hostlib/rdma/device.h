@@ -7,7 +7,7 @@
 #include <netinet/in.h>
 #include <stdbool.h>
 
-#include "hostlib/options/options.h"
+#include "hostlib/options/settings.h"
 
 /*
  * An IPv4 address of the device, in network byte order, or 0. If name is "", that of the first

@@ -30,20 +30,20 @@ struct private_data {
 	uint64_t job_id;
 };
 
-static enum ina_status make_qp(struct ina_fabric *fabric, struct rdma_cm_id *id,
+static enum ina_status make_qp(struct ina_transport *transport, struct rdma_cm_id *id,
                                struct ina_failure *failure)
 {
 	/*
 	 * The ring needs receives for two windows of messages, and for one credit more than a
 	 * window.
 	 */
-	unsigned int receives =
-	        fabric->receives > 2 * fabric->window ? fabric->receives : 2 * fabric->window;
+	unsigned int receives = transport->receives > 2 * transport->window ? transport->receives
+	                                                                    : 2 * transport->window;
 	/* Room for messages or credits, a JOIN and a LEAVE, in either direction. */
 	struct ibv_qp_init_attr attributes = {
-	        .send_cq = fabric->cq,
-	        .recv_cq = fabric->cq,
-	        .cap = {.max_send_wr = fabric->window + 8,
+	        .send_cq = transport->cq,
+	        .recv_cq = transport->cq,
+	        .cap = {.max_send_wr = transport->window + 8,
 	                .max_recv_wr = receives + 8,
 	                .max_send_sge = SGE_COUNT,
 	                .max_recv_sge = SGE_COUNT},
@@ -51,18 +51,18 @@ static enum ina_status make_qp(struct ina_fabric *fabric, struct rdma_cm_id *id,
 	        .sq_sig_all = 1,
 	};
 
-	if (id->verbs != fabric->listener->verbs)
+	if (id->verbs != transport->listener->verbs)
 		return ina_fail(failure, INA_ERR_DEVICE,
 		                "the route to the neighbour does not use %s: set INA_BIND to the "
 		                "address to use",
-		                fabric->device);
-	if (rdma_create_qp(id, fabric->pd, &attributes) != 0)
+		                transport->device);
+	if (rdma_create_qp(id, transport->pd, &attributes) != 0)
 		return ina_fail(failure, INA_ERR_DEVICE, "%s: cannot create a queue pair: %s",
-		                fabric->device, strerror(errno));
-	if (rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &fabric->ack_timeout,
-	                    sizeof(fabric->ack_timeout)) != 0)
+		                transport->device, strerror(errno));
+	if (rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &transport->ack_timeout,
+	                    sizeof(transport->ack_timeout)) != 0)
 		return ina_fail(failure, INA_ERR_DEVICE, "%s: cannot set the ACK timeout: %s",
-		                fabric->device, strerror(errno));
+		                transport->device, strerror(errno));
 	return INA_OK;
 }
 
@@ -91,35 +91,35 @@ struct end {
 
 #define ENDS_MAX (2 * INA_PURPOSE_COUNT + INA_PARTNERS_MAX)
 
-/* Lists all ends that the fabric can have, and returns their number. */
-static int list_ends(struct ina_fabric *fabric, struct end ends[ENDS_MAX])
+/* Lists all ends that the transport can have, and returns their number. */
+static int list_ends(struct ina_transport *transport, struct end ends[ENDS_MAX])
 {
 	int count = 0;
 
 	for (enum ina_purpose p = 0; p < INA_PURPOSE_COUNT; p++) {
-		struct ina_connection *connection = &fabric->connections[p];
+		struct ina_connection *connection = &transport->connections[p];
 
 		ends[count++] =
 		        (struct end){p,
 		                     true,
-		                     fabric->next[p].rank,
-		                     &fabric->next[p].endpoint,
+		                     transport->next[p].rank,
+		                     &transport->next[p].endpoint,
 		                     &connection->tx,
 		                     &connection->tx_ready,
 		                     p == INA_PURPOSE_AGGREGATE ? &connection->labelled : NULL};
 		ends[count++] = (struct end){p,
 		                             false,
-		                             fabric->previous[p].rank,
-		                             &fabric->previous[p].endpoint,
+		                             transport->previous[p].rank,
+		                             &transport->previous[p].endpoint,
 		                             &connection->rx,
 		                             &connection->rx_ready,
 		                             NULL};
 	}
-	for (int i = 0; i < fabric->partner_count; i++) {
-		struct ina_partner *partner = &fabric->partners[i];
+	for (int i = 0; i < transport->partner_count; i++) {
+		struct ina_partner *partner = &transport->partners[i];
 
 		ends[count++] = (struct end){INA_PURPOSE_PARTNER,
-		                             fabric->rank < partner->rank,
+		                             transport->rank < partner->rank,
 		                             partner->rank,
 		                             &partner->endpoint,
 		                             &partner->id,
@@ -129,16 +129,16 @@ static int list_ends(struct ina_fabric *fabric, struct end ends[ENDS_MAX])
 	return count;
 }
 
-static enum ina_status begin(struct ina_fabric *fabric, const struct end *end,
+static enum ina_status begin(struct ina_transport *transport, const struct end *end,
                              struct ina_failure *failure)
 {
-	struct sockaddr_in from = {.sin_family = AF_INET, .sin_addr = {fabric->local.address}};
+	struct sockaddr_in from = {.sin_family = AF_INET, .sin_addr = {transport->local.address}};
 	struct sockaddr_in to = {.sin_family = AF_INET,
 	                         .sin_port = end->endpoint->port,
 	                         .sin_addr = {end->endpoint->address}};
 	uint8_t traffic_class = INA_WIRE_TRAFFIC_CLASS;
 
-	if (rdma_create_id(fabric->events, end->id, NULL, RDMA_PS_TCP) != 0)
+	if (rdma_create_id(transport->events, end->id, NULL, RDMA_PS_TCP) != 0)
 		return ina_fail(failure, INA_ERR_DEVICE, "cannot create an RDMA id: %s",
 		                strerror(errno));
 	if (end->purpose == INA_PURPOSE_AGGREGATE &&
@@ -154,38 +154,38 @@ static enum ina_status begin(struct ina_fabric *fabric, const struct end *end,
 	return INA_OK;
 }
 
-enum ina_status ina_manager_begin(struct ina_fabric *fabric, enum ina_purpose purpose,
+enum ina_status ina_manager_begin(struct ina_transport *transport, enum ina_purpose purpose,
                                   struct ina_failure *failure)
 {
 	struct end ends[ENDS_MAX];
-	int count = list_ends(fabric, ends);
+	int count = list_ends(transport, ends);
 	enum ina_status status = INA_OK;
 
-	fabric->attempt = (struct ina_failure){INA_OK, ""};
-	if (!ina_fabric_is_up(fabric))
+	transport->attempt = (struct ina_failure){INA_OK, ""};
+	if (!ina_transport_is_up(transport))
 		return ina_fail(failure, INA_ERR_DEVICE,
 		                "port %u of %s is down: is its network interface up?",
-		                fabric->listener->port_num, fabric->device);
+		                transport->listener->port_num, transport->device);
 	if (purpose < INA_PURPOSE_COUNT)
-		fabric->connections[purpose].wanted = true;
+		transport->connections[purpose].wanted = true;
 	for (int i = 0; i < count && status == INA_OK; i++) {
 		if (ends[i].purpose == purpose && ends[i].connects)
-			status = begin(fabric, &ends[i], failure);
+			status = begin(transport, &ends[i], failure);
 	}
 	return status;
 }
 
-static enum ina_status request_connection(struct ina_fabric *fabric, const struct end *end,
+static enum ina_status request_connection(struct ina_transport *transport, const struct end *end,
                                           struct ina_failure *failure)
 {
 	struct private_data data = {
 	        .magic = PRIVATE_MAGIC,
 	        .purpose = end->purpose,
-	        .rank = (uint32_t)fabric->rank,
-	        .job_id = fabric->job_id,
+	        .rank = (uint32_t)transport->rank,
+	        .job_id = transport->job_id,
 	};
 	struct rdma_conn_param parameters = connection_parameters(&data);
-	enum ina_status status = make_qp(fabric, *end->id, failure);
+	enum ina_status status = make_qp(transport, *end->id, failure);
 	int failed;
 
 	if (status != INA_OK)
@@ -209,14 +209,14 @@ static bool awaits(const struct end *end, const struct private_data *data)
  * Handles a connection request: accepts that of a neighbour or partner; rejects that of an unknown
  * peer and counts it.
  */
-static enum ina_status answer_request(struct ina_fabric *fabric, struct rdma_cm_event *event,
+static enum ina_status answer_request(struct ina_transport *transport, struct rdma_cm_event *event,
                                       struct ina_failure *failure)
 {
 	struct rdma_cm_id *id = event->id;
 	struct private_data data = {0};
 	struct rdma_conn_param parameters = connection_parameters(NULL);
 	struct end ends[ENDS_MAX];
-	int count = list_ends(fabric, ends);
+	int count = list_ends(transport, ends);
 	int place = 0;
 	int failed;
 	enum ina_status status;
@@ -225,8 +225,8 @@ static enum ina_status answer_request(struct ina_fabric *fabric, struct rdma_cm_
 		memcpy(&data, event->param.conn.private_data, sizeof(data));
 	while (place < count && !awaits(&ends[place], &data))
 		place++;
-	if (data.magic != PRIVATE_MAGIC || data.job_id != fabric->job_id || place == count) {
-		fabric->unknown_peers++;
+	if (data.magic != PRIVATE_MAGIC || data.job_id != transport->job_id || place == count) {
+		transport->unknown_peers++;
 		rdma_reject(id, NULL, 0);
 		rdma_ack_cm_event(event);
 		rdma_destroy_id(id);
@@ -234,11 +234,11 @@ static enum ina_status answer_request(struct ina_fabric *fabric, struct rdma_cm_
 	}
 	rdma_ack_cm_event(event);
 	*ends[place].id = id;
-	status = make_qp(fabric, id, failure);
+	status = make_qp(transport, id, failure);
 	if (status != INA_OK)
 		return status;
 	failed = ends[place].purpose == INA_PURPOSE_AGGREGATE
-	                 ? ina_label_accept(id, &parameters, fabric->tree)
+	                 ? ina_label_accept(id, &parameters, transport->tree)
 	                 : rdma_accept(id, &parameters);
 	if (failed)
 		return ina_fail(failure, INA_ERR_DEVICE,
@@ -247,21 +247,21 @@ static enum ina_status answer_request(struct ina_fabric *fabric, struct rdma_cm_
 	return INA_OK;
 }
 
-static enum ina_status finish_labelled(struct ina_fabric *fabric, const struct end *end,
+static enum ina_status finish_labelled(struct ina_transport *transport, const struct end *end,
                                        struct ina_failure *failure)
 {
-	int error = ina_label_finish(*end->id, fabric->tree, end->labelled);
+	int error = ina_label_finish(*end->id, transport->tree, end->labelled);
 
 	if (error != 0)
 		return ina_fail(failure, INA_ERR_DEVICE,
-		                "%s: cannot set up the connection to rank %d: %s", fabric->device,
-		                end->rank, strerror(error));
+		                "%s: cannot set up the connection to rank %d: %s",
+		                transport->device, end->rank, strerror(error));
 	*end->ready = true;
 	return INA_OK;
 }
 
 /* Handles one event of a connection that is being made, and takes the next step. */
-static enum ina_status go_on_connecting(struct ina_fabric *fabric, const struct end *end,
+static enum ina_status go_on_connecting(struct ina_transport *transport, const struct end *end,
                                         enum rdma_cm_event_type type, int status,
                                         struct ina_failure *failure)
 {
@@ -272,9 +272,9 @@ static enum ina_status go_on_connecting(struct ina_fabric *fabric, const struct 
 			                end->rank, strerror(errno));
 		return INA_OK;
 	case RDMA_CM_EVENT_ROUTE_RESOLVED:
-		return request_connection(fabric, end, failure);
+		return request_connection(transport, end, failure);
 	case RDMA_CM_EVENT_CONNECT_RESPONSE:
-		return finish_labelled(fabric, end, failure);
+		return finish_labelled(transport, end, failure);
 	case RDMA_CM_EVENT_ESTABLISHED:
 		*end->ready = true;
 		return INA_OK;
@@ -293,38 +293,38 @@ static enum ina_status go_on_connecting(struct ina_fabric *fabric, const struct 
 }
 
 /* Handles an event and acknowledges it. */
-static enum ina_status take_event(struct ina_fabric *fabric, struct rdma_cm_event *event,
+static enum ina_status take_event(struct ina_transport *transport, struct rdma_cm_event *event,
                                   struct ina_failure *failure)
 {
 	struct rdma_cm_id *id = event->id;
 	enum rdma_cm_event_type type = event->event;
 	int status = event->status;
 	struct end ends[ENDS_MAX];
-	int count = list_ends(fabric, ends);
+	int count = list_ends(transport, ends);
 	struct ina_failure own = {INA_OK, ""};
 
 	if (type == RDMA_CM_EVENT_CONNECT_REQUEST)
-		answer_request(fabric, event, &own);
+		answer_request(transport, event, &own);
 	else
 		rdma_ack_cm_event(event);
 	if (type == RDMA_CM_EVENT_DEVICE_REMOVAL)
-		return ina_device_gone(fabric->device, failure);
+		return ina_device_gone(transport->device, failure);
 	/* If a ready connection ends, completions and the control channel report that. */
 	for (int i = 0; i < count && type != RDMA_CM_EVENT_CONNECT_REQUEST; i++) {
 		if (*ends[i].id == id && !*ends[i].ready)
-			go_on_connecting(fabric, &ends[i], type, status, &own);
+			go_on_connecting(transport, &ends[i], type, status, &own);
 	}
-	if (own.status != INA_OK && fabric->attempt.status == INA_OK)
-		fabric->attempt = own;
+	if (own.status != INA_OK && transport->attempt.status == INA_OK)
+		transport->attempt = own;
 	return INA_OK;
 }
 
-enum ina_status ina_manager_attend(struct ina_fabric *fabric, struct ina_failure *failure)
+enum ina_status ina_manager_attend(struct ina_transport *transport, struct ina_failure *failure)
 {
 	struct rdma_cm_event *event;
 
-	while (rdma_get_cm_event(fabric->events, &event) == 0) {
-		enum ina_status status = take_event(fabric, event, failure);
+	while (rdma_get_cm_event(transport->events, &event) == 0) {
+		enum ina_status status = take_event(transport, event, failure);
 
 		if (status != INA_OK)
 			return status;

@@ -16,7 +16,7 @@
 
 #include <infiniband/verbs.h>
 
-#include "hostlib/options/options.h"
+#include "hostlib/options/settings.h"
 #include "wire/ina_wire.h"
 
 /*

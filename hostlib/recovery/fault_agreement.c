@@ -7,6 +7,7 @@
 #include "common/deadline.h"
 #include "hostlib/control/agreement.h"
 #include "hostlib/control/diagnosis.h"
+#include "hostlib/control/telling.h"
 
 /*
  * How long rank 0 waits for reports of a fatal fault, and how long the others wait for its

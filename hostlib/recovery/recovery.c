@@ -6,6 +6,7 @@
 
 #include "common/deadline.h"
 #include "fallback.h"
+#include "hostlib/control/telling.h"
 
 int64_t ina_recovery_patience_ms(const struct ina_options *options)
 {

@@ -213,7 +213,7 @@ static void begin_attempt(struct ina_rejoin *rejoin, const struct ina_recovery_c
 
 	/* If the old connection still exists, its JOIN was refused. */
 	ina_network_drop_aggregated(network);
-	ina_fabric_set_rank_order(&network->fabric, INA_PURPOSE_AGGREGATE);
+	ina_transport_set_rank_order(&network->fabric, INA_PURPOSE_AGGREGATE);
 	/*
 	 * All ranks compute the same id, and an unknown peer that has seen no frame cannot guess
 	 * it.
@@ -283,16 +283,16 @@ static bool make_ready(struct ina_network *network, bool traces)
 
 static void go_on_connecting(struct ina_rejoin *rejoin, const struct ina_recovery_context *context)
 {
-	struct ina_fabric *fabric = &context->network->fabric;
+	struct ina_transport *transport = &context->network->fabric;
 	struct ina_failure ignored;
 	bool ready;
 
-	if (ina_fabric_step(fabric, &ready, &ignored) != INA_OK ||
+	if (ina_transport_step(transport, &ready, &ignored) != INA_OK ||
 	    (!ready && ina_now_ms() >= rejoin->deadline_ms))
 		vote(rejoin, context, INA_REJOIN_COUNT, false);
 	else if (ready)
 		vote(rejoin, context, INA_REJOIN_COUNT,
-		     fabric->path_mtu == context->stats->path_mtu &&
+		     transport->path_mtu == context->stats->path_mtu &&
 		             make_ready(context->network, !rejoin->placed));
 }
 
@@ -351,8 +351,9 @@ static enum ina_rejoin_result take_places(struct ina_rejoin *rejoin,
 		return INA_REJOIN_UNDER_WAY;
 	}
 	ina_network_drop_aggregated(network);
-	ina_fabric_set_neighbours(&network->fabric, INA_PURPOSE_AGGREGATE,
-	                          ina_tree_successor(tree, rank), ina_tree_predecessor(tree, rank));
+	ina_transport_set_neighbours(&network->fabric, INA_PURPOSE_AGGREGATE,
+	                             ina_tree_successor(tree, rank),
+	                             ina_tree_predecessor(tree, rank));
 	vote(rejoin, context, INA_REJOIN_GATHER, true);
 	return INA_REJOIN_UNDER_WAY;
 }

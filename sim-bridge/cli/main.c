@@ -11,7 +11,7 @@
 #include "sim-bridge/switch/capture.h"
 #include "sim-bridge/engine/engine.h"
 #include "sim-bridge/realtime/loop.h"
-#include "options.h"
+#include "command_line.h"
 #include "stats.h"
 #include "sim-bridge/virtual/path.h"
 

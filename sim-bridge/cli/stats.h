@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 #include "sim-bridge/switch/fabric.h"
-#include "options.h"
+#include "command_line.h"
 #include "sim-bridge/switch/port_counts.h"
 #include "sim-bridge/virtual/virtual_time.h"
 

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "calendar.h"
-#include "common/topology_routes.h"
+#include "common/topology/routes.h"
 #include "sim-bridge/engine/engine.h"
 #include "forwarding.h"
 #include "frame_pool.h"

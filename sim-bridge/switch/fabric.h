@@ -18,8 +18,8 @@
 #include "bridge.h"
 #include "cable.h"
 #include "capture.h"
-#include "common/topology.h"
-#include "link.h"
+#include "common/topology/topology.h"
+#include "cable_direction.h"
 
 /*
  * A frame leaves to `host`; its reference passes to the callee, which returns false if it had to

@@ -12,9 +12,9 @@
 
 #include <unistd.h>
 
-#include "common/topology_open.h"
-#include "common/topology_routes.h"
-#include "common/topology_settings.h"
+#include "common/topology/open.h"
+#include "common/topology/routes.h"
+#include "common/topology/settings.h"
 
 static struct topology *open_good(const char *text)
 {

@@ -22,7 +22,7 @@
 
 #include <sanitizer/asan_interface.h>
 
-#include "common/topology_open.h"
+#include "common/topology/open.h"
 #include "sim-bridge/switch/fabric.h"
 #include "fuzz.h"
 #include "sim-bridge/cli/stats.h"

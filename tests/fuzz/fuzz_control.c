@@ -24,6 +24,7 @@
 #include "hostlib/bootstrap/caller.h"
 #include "hostlib/recovery/fault_agreement.h"
 #include "hostlib/control/agreement.h"
+#include "hostlib/control/telling.h"
 
 #define RANKS 3
 

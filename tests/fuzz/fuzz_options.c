@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "fuzz.h"
-#include "sim-bridge/cli/options.h"
+#include "sim-bridge/cli/command_line.h"
 
 enum {
 	ARGUMENTS_MAX = 48,

@@ -11,9 +11,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "common/topology_open.h"
-#include "common/topology_routes.h"
-#include "common/topology_settings.h"
+#include "common/topology/open.h"
+#include "common/topology/routes.h"
+#include "common/topology/settings.h"
 #include "fuzz.h"
 
 enum { CABLES_OF_A_WAY_MOST = 2 * TOPOLOGY_LEVELS_MAX, TEXT_MAX = 2048 };

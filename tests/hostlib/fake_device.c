@@ -183,7 +183,7 @@ static struct rdma_cm_id *make_queue(struct fake_queue *queue)
 	return &queue->id;
 }
 
-void fake_open(struct ina_fabric *fabric, int rank, int ranks)
+void fake_open(struct ina_transport *transport, int rank, int ranks)
 {
 	memset(&fake, 0, sizeof(fake));
 	fake.batch = FAKE_POSTED;
@@ -201,7 +201,7 @@ void fake_open(struct ina_fabric *fabric, int rank, int ranks)
 	if (pipe2(fake.other_ends, O_CLOEXEC | O_NONBLOCK) != 0)
 		abort();
 	fake.context.async_fd = fake.events.fd = fake.other_ends[0];
-	*fabric = (struct ina_fabric){
+	*transport = (struct ina_transport){
 	        .events = &fake.events,
 	        .listener = &fake.listener,
 	        .pd = &fake.pd,
@@ -214,8 +214,8 @@ void fake_open(struct ina_fabric *fabric, int rank, int ranks)
 	        .ranks = ranks,
 	};
 	for (int p = 0; p < INA_PURPOSE_COUNT; p++) {
-		fabric->connections[p].tx = make_queue(&fake.tx[p]);
-		fabric->connections[p].rx = make_queue(&fake.rx[p]);
+		transport->connections[p].tx = make_queue(&fake.tx[p]);
+		transport->connections[p].rx = make_queue(&fake.rx[p]);
 	}
 }
 

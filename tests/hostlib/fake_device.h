@@ -44,10 +44,10 @@ struct fake_device {
 	union ibv_gid gid;
 };
 
-/* There is one device. fake_open() gives a fresh one, and a fabric of `ranks` that is connected
+/* There is one device. fake_open() gives a fresh one, and a transport of `ranks` that is connected
  * through it. */
 extern struct fake_device fake;
-void fake_open(struct ina_fabric *fabric, int rank, int ranks);
+void fake_open(struct ina_transport *transport, int rank, int ranks);
 void fake_close(void);
 
 /* The device and the connection manager report the events that are set. */

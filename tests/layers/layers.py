@@ -8,7 +8,11 @@ everything below is allowed. Other columns are prose.
 
 An arrow runs from a file to each file that it includes (in SystemVerilog to the file of a module that it instantiates, or of a
 package that it names). An arrow also runs from a header that has its own source to every other source that defines its
-declarations. Arrows may not run up, and may not form a circle. In circles a header and the source of its name count as one."""
+declarations. Arrows may not run up, and may not form a circle. In circles a header and the source of its name count as one.
+
+A header without a source of its name stands for the sources that define its functions: an arrow runs from each file that names
+such a function to the source that defines it. Names count here, not includes: a public header is included everywhere for its
+types, and only a file that calls its functions depends on the library's top."""
 import re
 from pathlib import Path
 
@@ -27,6 +31,9 @@ PACKAGE = re.compile(r"\b(\w+)::")
 # line.
 FUNCTION = re.compile(r"^(?!static\b|typedef\b|#)[a-z_][\w \t*]*?\b(\w+)\((?:[^;{}()]|\([^;{}()]*\))*\)([^;{}]*)([;{])", re.M)
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
+STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"')
+# A name that is called, or that is passed on as a function; members of a struct are no functions.
+NAMED = re.compile(r"(?<!\.)(?<!->)\b([a-z_]\w*)\b(?=[ \t\n]*[(,;)}])")
 
 
 def read_table(text):
@@ -86,6 +93,7 @@ class Project:
         self.unresolved = []
         # Arrows: (file, file, why).
         self.arrows = [*self.includes(), *self.instances(), *self.definitions()]
+        self.call_arrows = set(self.calls())
 
     def includes(self):
         known = set(self.files)
@@ -106,19 +114,35 @@ class Project:
                 for target in sorted({home[name] for name in used if name in home} - {file}):
                     yield file, target, "uses"
 
-    def definitions(self):
-        sources = {unit(file) for file in self.files if Path(file).suffix in SOURCES}
-        declared, defined = {}, []
+    def functions(self):
+        """(file, function, is it a definition?) of every declaration in a header and every definition in a source."""
         for file, text in self.texts.items():
             suffix = Path(file).suffix
             for name, _, end in FUNCTION.findall(text) if suffix in SOURCES | HEADERS else ():
-                if end == ";" and suffix in HEADERS and unit(file) in sources:
-                    declared[name] = file
-                elif end == "{" and suffix in SOURCES:
-                    defined.append((name, file))
-        for name, file in defined:
-            if name in declared and unit(declared[name]) != unit(file):
+                if (end == ";") == (suffix in HEADERS):
+                    yield file, name, end == "{"
+
+    def definitions(self):
+        sources = {unit(file) for file in self.files if Path(file).suffix in SOURCES}
+        declared = {name: file for file, name, defines in self.functions() if not defines and unit(file) in sources}
+        for file, name, defines in self.functions():
+            if defines and name in declared and unit(declared[name]) != unit(file):
                 yield declared[name], file, f"declares {name}(), which stands in"
+
+    def calls(self):
+        sources = {unit(file) for file in self.files if Path(file).suffix in SOURCES}
+        header, homes = {}, {}
+        for file, name, defines in self.functions():
+            if defines:
+                homes.setdefault(name, set()).add(file)
+            elif unit(file) not in sources:
+                header[name] = file
+        for file, text in self.texts.items():
+            if Path(file).suffix not in C_SUFFIXES:
+                continue
+            for name in sorted(set(NAMED.findall(STRING.sub('""', text))) & header.keys()):
+                for home in sorted(homes.get(name, ())) if file not in homes.get(name, ()) and file != header[name] else ():
+                    yield file, home, f"names {name}() of {header[name]}, which stands in"
 
     def layer_of(self, layers, file):
         fits = [(len(name), row) for row, layer in enumerate(layers) for name in layer["names"] if covers(name, file)]
@@ -133,19 +157,21 @@ class Project:
             for name in layer["names"]:
                 if not any(covers(name, file) for file in self.files):
                     faults.append(f"the table names {name}, which has no source file")
-        for file, target, why in self.arrows:
+        for file, target, why in [*self.arrows, *sorted(self.call_arrows)]:
             low, high = row_of[target], row_of[file]
             if low is None or high is None or low == high:
                 continue
             if low > high:
                 faults.append(f"{file} {why} {target}: upwards, from {title(layers[high])} to {title(layers[low])}")
+            elif (file, target, why) in self.call_arrows:
+                continue  # a call through a header that the row allows
             elif layers[high]["only"] is not None and not any(covers(name, target) for name in layers[high]["only"]):
                 faults.append(f"{file} {why} {target}: {title(layers[high])} may not include {title(layers[low])}")
         return faults
 
     def circles(self):
         graph, reasons = {}, {}
-        for file, target, why in self.arrows:
+        for file, target, why in [*self.arrows, *sorted(self.call_arrows)]:
             if unit(file) != unit(target):
                 graph.setdefault(unit(file), set()).add(unit(target))
                 reasons.setdefault((unit(file), unit(target)), f"{file} {why} {target}")

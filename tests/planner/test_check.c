@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "common/topology_open.h"
+#include "common/topology/open.h"
 #include "planner/check.h"
 #include "planner/plan.h"
 

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "common/headers.h"
-#include "common/topology_open.h"
+#include "common/topology/open.h"
 #include "sim-bridge/switch/fabric.h"
 #include "wire/ina_wire.h"
 

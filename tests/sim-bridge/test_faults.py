@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each fault's rate, kind and side; the same seed gives the same faults, whatever else happens. test_link.c tests the times."""
+"""Each fault's rate, kind and side; the same seed gives the same faults, whatever else happens. test_cable_direction.c tests the times."""
 import time
 
 import pytest

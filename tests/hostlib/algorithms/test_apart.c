@@ -267,7 +267,7 @@ static void link_controls(int count)
 static void open_rank(int rank, int count, bool doubles)
 {
 	struct rank *own = &ranks[rank];
-	struct ina_fabric *fabric = &own->network.fabric;
+	struct ina_transport *transport = &own->network.fabric;
 	struct ina_options options;
 	struct ina_failure failure;
 
@@ -279,32 +279,32 @@ static void open_rank(int rank, int count, bool doubles)
 	own->pd.context = own->channel.context = &own->context;
 	own->channel.fd = own->context.async_fd = own->events.fd = -1;
 	own->listener.verbs = &own->context;
-	*fabric = (struct ina_fabric){.events = &own->events,
-	                              .listener = &own->listener,
-	                              .pd = &own->pd,
-	                              .channel = &own->channel,
-	                              .cq = &own->cq,
-	                              .endpoints = own->endpoints,
-	                              .path_mtu = PATH_MTU,
-	                              .device = "fake0",
-	                              .rank = rank,
-	                              .ranks = count};
+	*transport = (struct ina_transport){.events = &own->events,
+	                                    .listener = &own->listener,
+	                                    .pd = &own->pd,
+	                                    .channel = &own->channel,
+	                                    .cq = &own->cq,
+	                                    .endpoints = own->endpoints,
+	                                    .path_mtu = PATH_MTU,
+	                                    .device = "fake0",
+	                                    .rank = rank,
+	                                    .ranks = count};
 	for (int p = 0; p < INA_PURPOSE_COUNT; p++) {
 		make_queue(&own->tx[p], rank);
 		make_queue(&own->rx[p], rank);
 		own->tx[p].is_apart = own->rx[p].is_apart = p == INA_PURPOSE_APART;
-		ina_fabric_set_rank_order(fabric, (enum ina_purpose)p);
+		ina_transport_set_rank_order(transport, (enum ina_purpose)p);
 		if (p != INA_PURPOSE_APART)
-			fabric->connections[p] = (struct ina_connection){.tx = &own->tx[p].id,
-			                                                 .rx = &own->rx[p].id,
-			                                                 .tx_ready = true,
-			                                                 .rx_ready = true,
-			                                                 .wanted = true};
+			transport->connections[p] = (struct ina_connection){.tx = &own->tx[p].id,
+			                                                    .rx = &own->rx[p].id,
+			                                                    .tx_ready = true,
+			                                                    .rx_ready = true,
+			                                                    .wanted = true};
 	}
 	make_queue(&own->partner, rank);
 	own->partner.is_apart = doubles;
 	if (doubles)
-		fabric->partners[fabric->partner_count++] = (struct ina_partner){
+		transport->partners[transport->partner_count++] = (struct ina_partner){
 		        .rank = 1 - rank, .id = &own->partner.id, .ready = true};
 	ina_options_init(&options);
 	options.rank = rank;

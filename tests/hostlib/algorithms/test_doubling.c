@@ -33,7 +33,7 @@ struct queue {
 
 static struct ibv_context context;
 static struct queue queues[RANKS_MAX][INA_PARTNERS_MAX];
-static struct ina_fabric fabrics[RANKS_MAX];
+static struct ina_transport transports[RANKS_MAX];
 static struct ina_doubling ranks[RANKS_MAX];
 static uint8_t *memories[RANKS_MAX];
 static uint64_t seed;
@@ -87,8 +87,8 @@ static void acknowledge(struct queue *queue)
 
 static struct queue *queue_to(int rank, int other)
 {
-	for (int i = 0; i < fabrics[rank].partner_count; i++) {
-		if (fabrics[rank].partners[i].rank == other)
+	for (int i = 0; i < transports[rank].partner_count; i++) {
+		if (transports[rank].partners[i].rank == other)
 			return &queues[rank][i];
 	}
 	fail_msg("rank %d is no partner of rank %d", other, rank);
@@ -101,19 +101,19 @@ static void open_ranks(int count)
 	context.ops.post_recv = post_recv;
 	memset(queues, 0, sizeof(queues));
 	for (int r = 0; r < count; r++) {
-		struct ina_fabric *fabric = &fabrics[r];
+		struct ina_transport *transport = &transports[r];
 		bool adds, is_added;
 		int partners[INA_PARTNERS_MAX];
 
-		*fabric = (struct ina_fabric){.rank = r, .ranks = count};
-		fabric->partner_count = ina_partners(r, count, partners, &adds, &is_added);
-		for (int i = 0; i < fabric->partner_count; i++) {
+		*transport = (struct ina_transport){.rank = r, .ranks = count};
+		transport->partner_count = ina_partners(r, count, partners, &adds, &is_added);
+		for (int i = 0; i < transport->partner_count; i++) {
 			struct queue *queue = &queues[r][i];
 
 			*queue = (struct queue){.rank = r, .number = i};
 			queue->qp = (struct ibv_qp){.context = &context, .qp_context = queue};
 			queue->id.qp = &queue->qp;
-			fabric->partners[i] =
+			transport->partners[i] =
 			        (struct ina_partner){.rank = partners[i], .id = &queue->id};
 		}
 	}
@@ -122,12 +122,12 @@ static void open_ranks(int count)
 		        .job_id = 77, .rank_count = (uint16_t)count, .rank = (uint32_t)r};
 		struct ina_failure failure;
 
-		for (int i = 0; i < fabrics[r].partner_count; i++)
-			queues[r][i].other = queue_to(fabrics[r].partners[i].rank, r);
-		memories[r] = malloc(ina_doubling_memory(fabrics[r].partner_count));
+		for (int i = 0; i < transports[r].partner_count; i++)
+			queues[r][i].other = queue_to(transports[r].partners[i].rank, r);
+		memories[r] = malloc(ina_doubling_memory(transports[r].partner_count));
 		assert_non_null(memories[r]);
-		assert_int_equal(ina_doubling_open(&ranks[r], &fabrics[r], &messages, memories[r],
-		                                   0, &failure),
+		assert_int_equal(ina_doubling_open(&ranks[r], &transports[r], &messages,
+		                                   memories[r], 0, &failure),
 		                 INA_OK);
 	}
 }
@@ -141,7 +141,7 @@ static void close_ranks(int count)
 /* One event that may come next on one of a rank's connections, or none. */
 static void move(int rank)
 {
-	struct queue *queue = &queues[rank][draw((unsigned int)fabrics[rank].partner_count)];
+	struct queue *queue = &queues[rank][draw((unsigned int)transports[rank].partner_count)];
 
 	if (queue->delivered < queue->posted && draw(2) == 0)
 		deliver(queue);
@@ -416,7 +416,7 @@ static void few_messages(void **state)
 		transfers[r] = transfer_of(values[r], values[r], INA_INT32);
 	call_all(RANKS_MAX, transfers, 0);
 	for (int r = 0; r < RANKS_MAX; r++) {
-		assert_int_equal(fabrics[r].partner_count, 6);
+		assert_int_equal(transports[r].partner_count, 6);
 		assert_int_equal(ranks[r].came, 6);
 		assert_int_equal(ranks[r].flags, 0);
 	}

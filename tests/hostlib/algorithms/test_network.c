@@ -305,16 +305,16 @@ static void a_device_that_has_changed_is_found(void **state)
 	struct ina_failure failure = {INA_OK, ""};
 
 	(void)state;
-	assert_int_equal(ina_fabric_look(&network.fabric, &failure), INA_OK);
+	assert_int_equal(ina_transport_look(&network.fabric, &failure), INA_OK);
 	fake.active_mtu = IBV_MTU_1024;
-	assert_int_equal(ina_fabric_look(&network.fabric, &failure), INA_ERR_DEVICE);
+	assert_int_equal(ina_transport_look(&network.fabric, &failure), INA_ERR_DEVICE);
 	assert_non_null(strstr(failure.text, "path MTU of fake0 fell from 4096 to 1024"));
 	network.fabric.path_mtu = 1024; /* another rank had a smaller one */
-	assert_int_equal(ina_fabric_look(&network.fabric, &failure), INA_OK);
+	assert_int_equal(ina_transport_look(&network.fabric, &failure), INA_OK);
 	fake.gid = (union ibv_gid){{0}};
-	assert_int_equal(ina_fabric_look(&network.fabric, &failure), INA_ERR_DEVICE);
+	assert_int_equal(ina_transport_look(&network.fabric, &failure), INA_ERR_DEVICE);
 	network.fabric.gid = fake.gid; /* the device did not report it */
-	assert_int_equal(ina_fabric_look(&network.fabric, &failure), INA_OK);
+	assert_int_equal(ina_transport_look(&network.fabric, &failure), INA_OK);
 }
 
 int main(void)

@@ -18,7 +18,7 @@
 
 #include <cmocka.h>
 
-#include "hostlib/engine/comm.h"
+#include "hostlib/engine/engine.h"
 
 #define WAIT_S   20 /* a test that takes longer hangs */
 #define GROUPS   3000

@@ -29,6 +29,7 @@
 #include "hostlib/bootstrap/meeting.h"
 #include "hostlib/bootstrap/mesh.h"
 #include "hostlib/control/agreement.h"
+#include "hostlib/control/telling.h"
 #include "hostlib/recovery/fault_agreement.h"
 
 #define VICTIM 77

@@ -18,6 +18,7 @@
 #include "hostlib/bootstrap/acceptor.h"
 #include "hostlib/bootstrap/caller.h"
 #include "hostlib/bootstrap/mesh.h"
+#include "hostlib/control/telling.h"
 
 #define RANKS  5
 #define JOB_ID 0x123456789ABCDEFu

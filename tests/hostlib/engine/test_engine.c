@@ -13,7 +13,7 @@
 
 #include "common/deadline.h"
 #include "fake_device.h"
-#include "hostlib/engine/comm.h"
+#include "hostlib/engine/engine.h"
 
 #define RANKS 2
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hostlib/options/options.h"
+#include "hostlib/options/settings.h"
 
 /* The variables that Open MPI 4.1.4 (Debian 12) sets by mpirun, as far as they may matter, for rank
  * 1 of 2. */

@@ -219,7 +219,7 @@ static int open_looking(void **state)
 	settings.options.algorithm = INA_ALGORITHM_AUTO;
 	ina_innet_reset(&network.innet);
 	for (int p = 0; p < INA_PURPOSE_COUNT; p++)
-		ina_fabric_set_rank_order(&network.fabric, (enum ina_purpose)p);
+		ina_transport_set_rank_order(&network.fabric, (enum ina_purpose)p);
 	rejoin = (struct ina_rejoin){0};
 	assert_true(ina_rejoin_look_out(&rejoin, &context));
 	return 0;

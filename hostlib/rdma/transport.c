@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opens and closes the objects that all connections of a device share. */
+#include "transport.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device.h"
+
+static int set_nonblocking(int fd)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	return flags < 0 ? -1 : fcntl(fd, F_SETFL, flags | O_NONBLOCK);
+}
+
+static enum ina_status make_queues(struct ina_transport *transport, struct ina_failure *failure)
+{
+	struct ibv_context *context = transport->listener->verbs;
+	/*
+	 * Two sends and two receives for each message of each purpose, and some for credits and
+	 * partners.
+	 */
+	int entries =
+	        (int)(12 * transport->window + transport->receives + 64) + 16 * INA_PARTNERS_MAX;
+
+	transport->pd = ibv_alloc_pd(context);
+	transport->channel = ibv_create_comp_channel(context);
+	if (!transport->pd || !transport->channel)
+		return ina_fail(failure, INA_ERR_DEVICE,
+		                "%s: cannot create a protection domain or completion channel: %s",
+		                transport->device, strerror(errno));
+	transport->cq = ibv_create_cq(context, entries, NULL, transport->channel, 0);
+	if (!transport->cq)
+		return ina_fail(failure, INA_ERR_DEVICE,
+		                "%s: cannot create a completion queue of %d entries: %s",
+		                transport->device, entries, strerror(errno));
+	if (set_nonblocking(transport->channel->fd) != 0 || set_nonblocking(context->async_fd) != 0)
+		return ina_fail(failure, INA_ERR_SYSTEM,
+		                "%s: cannot make the event channels non-blocking: %s",
+		                transport->device, strerror(errno));
+	return INA_OK;
+}
+
+static enum ina_status open_events(struct ina_transport *transport, struct ina_failure *failure)
+{
+	transport->events = rdma_create_event_channel();
+	if (transport->events && set_nonblocking(transport->events->fd) == 0)
+		return INA_OK;
+	if (errno == EMFILE || errno == ENFILE)
+		return ina_fail(
+		        failure, INA_ERR_SYSTEM,
+		        "no file descriptor is left for the RDMA connection manager: %s; see "
+		        "`ulimit -n`",
+		        strerror(errno));
+	if (!ina_device_is_any())
+		return ina_fail(failure, INA_ERR_DEVICE,
+		                "this host has no RDMA device: see `rdma link`");
+	return ina_fail(failure, INA_ERR_DEVICE,
+	                "the RDMA connection manager cannot be used: %s; is the module rdma_ucm "
+	                "loaded, and does /dev/infiniband/rdma_cm exist?",
+	                strerror(errno));
+}
+
+/*
+ * Explains why RDMA does not accept the address: errno is the reason; ENODEV means that no device
+ * has it.
+ */
+static enum ina_status refuse_address(const struct ina_settings *settings, const char *host,
+                                      struct ina_failure *failure)
+{
+	const char *from = settings->bind.sin_addr.s_addr != 0
+	                           ? "which INA_BIND or the option bind gives"
+	                   : settings->device[0] ? "of the requested device"
+	                                         : "from which this host reaches rank 0";
+
+	if (errno == EADDRNOTAVAIL)
+		return ina_fail(failure, INA_ERR_DEVICE,
+		                "this host has no address %s, %s: see `rdma link`, and set "
+		                "INA_BIND to the address of this host's RDMA device",
+		                host, from);
+	if (errno == ENODEV)
+		return ina_fail(failure, INA_ERR_DEVICE,
+		                "no RDMA device has the address %s, %s: see `rdma link`, and set "
+		                "INA_BIND to the address of this host's RDMA device",
+		                host, from);
+	return ina_fail(failure, INA_ERR_DEVICE, "RDMA cannot use the address %s, %s: %s", host,
+	                from, strerror(errno));
+}
+
+enum ina_status ina_transport_open(struct ina_transport *transport,
+                                   const struct ina_settings *settings, struct ina_failure *failure)
+{
+	struct sockaddr_in address;
+	char host[INET_ADDRSTRLEN];
+	enum ina_status status;
+
+	memset(transport, 0, sizeof(*transport));
+	transport->rank = settings->options.rank;
+	transport->ranks = settings->options.ranks;
+	transport->window = ina_window_most(settings->options.window);
+	transport->receives = settings->receives;
+	transport->ack_timeout = (uint8_t)settings->options.ack_timeout;
+	transport->tree = settings->tree;
+	status = ina_device_find(settings, &address, failure);
+	if (status != INA_OK)
+		return status;
+	inet_ntop(AF_INET, &address.sin_addr, host, sizeof(host));
+
+	if (open_events(transport, failure) != INA_OK)
+		return failure->status;
+	if (rdma_create_id(transport->events, &transport->listener, NULL, RDMA_PS_TCP) != 0)
+		return ina_fail(failure, INA_ERR_DEVICE, "cannot create an RDMA id: %s",
+		                strerror(errno));
+	if (rdma_bind_addr(transport->listener, (struct sockaddr *)&address) != 0)
+		return refuse_address(settings, host, failure);
+	errno = ENODEV;
+	if (!transport->listener->verbs)
+		return refuse_address(settings, host, failure);
+	snprintf(transport->device, sizeof(transport->device), "%s",
+	         ibv_get_device_name(transport->listener->verbs->device));
+	if (settings->device[0] && strcmp(settings->device, transport->device) != 0)
+		return ina_fail(failure, INA_ERR_DEVICE, "the address %s belongs to %s, not to %s",
+		                host, transport->device, settings->device);
+	if (rdma_listen(transport->listener, 16) != 0)
+		return ina_fail(failure, INA_ERR_DEVICE, "RDMA cannot listen on %s: %s", host,
+		                strerror(errno));
+	transport->local.address = address.sin_addr.s_addr;
+	transport->local.port = rdma_get_src_port(transport->listener);
+	return make_queues(transport, failure);
+}
+
+int ina_transport_pollfds(const struct ina_transport *transport, struct pollfd *fds)
+{
+	fds[0] = (struct pollfd){.fd = transport->channel->fd, .events = POLLIN};
+	fds[1] = (struct pollfd){.fd = transport->listener->verbs->async_fd, .events = POLLIN};
+	fds[2] = (struct pollfd){.fd = transport->events->fd, .events = POLLIN};
+	return INA_TRANSPORT_FDS;
+}
+
+static void stop_qp(struct rdma_cm_id *id)
+{
+	struct ibv_qp_attr attributes = {.qp_state = IBV_QPS_ERR};
+
+	if (id && id->qp)
+		ibv_modify_qp(id->qp, &attributes, IBV_QP_STATE);
+}
+
+void ina_transport_silence(struct ina_transport *transport)
+{
+	for (int p = 0; p < INA_PURPOSE_COUNT; p++) {
+		stop_qp(transport->connections[p].tx);
+		stop_qp(transport->connections[p].rx);
+	}
+	for (int i = 0; i < transport->partner_count; i++)
+		stop_qp(transport->partners[i].id);
+}
+
+static void destroy_id(struct rdma_cm_id *id)
+{
+	if (!id)
+		return;
+	if (id->qp)
+		rdma_destroy_qp(id);
+	rdma_destroy_id(id);
+}
+
+bool ina_transport_is_up(const struct ina_transport *transport)
+{
+	const struct rdma_cm_id *listener = transport->listener;
+	struct ibv_port_attr port;
+
+	return ibv_query_port(listener->verbs, listener->port_num, &port) != 0 ||
+	       port.state != IBV_PORT_DOWN;
+}
+
+static void end_kept(struct ina_transport *transport)
+{
+	for (int i = 0; i < transport->kept_count; i++)
+		destroy_id(transport->kept[i]);
+	transport->kept_count = 0;
+}
+
+static void keep(struct ina_transport *transport, struct rdma_cm_id *id)
+{
+	stop_qp(id);
+	if (id)
+		transport->kept[transport->kept_count++] = id;
+}
+
+static void drop(struct ina_transport *transport, struct ina_connection *connection)
+{
+	bool was_made = connection->tx || connection->rx;
+
+	if (connection->labelled)
+		connection->tx->qp = connection->labelled;
+	if (!was_made && transport->kept_count == 0)
+		return; /* there may be no device */
+	if (ina_transport_is_up(transport)) {
+		end_kept(transport);
+		if (connection->tx_ready)
+			rdma_disconnect(connection->tx);
+		if (connection->rx_ready)
+			rdma_disconnect(connection->rx);
+	} else if (transport->kept_count == 0) {
+		keep(transport, connection->tx);
+		keep(transport, connection->rx);
+		return;
+	}
+	destroy_id(connection->tx);
+	destroy_id(connection->rx);
+}
+
+void ina_transport_drop(struct ina_transport *transport, enum ina_purpose purpose)
+{
+	drop(transport, &transport->connections[purpose]);
+	transport->connections[purpose] = (struct ina_connection){0};
+}
+
+void ina_transport_disconnect(struct ina_transport *transport)
+{
+	for (int p = 0; p < INA_PURPOSE_COUNT; p++)
+		ina_transport_drop(transport, (enum ina_purpose)p);
+	for (int i = 0; i < transport->partner_count; i++) {
+		if (transport->partners[i].ready)
+			rdma_disconnect(transport->partners[i].id);
+		destroy_id(transport->partners[i].id);
+	}
+	transport->partner_count = 0;
+	end_kept(transport);
+}
+
+void ina_transport_close(struct ina_transport *transport)
+{
+	ina_transport_disconnect(transport);
+	if (transport->cq) {
+		if (transport->unacknowledged_events > 0)
+			ibv_ack_cq_events(transport->cq, transport->unacknowledged_events);
+		ibv_destroy_cq(transport->cq);
+	}
+	if (transport->channel)
+		ibv_destroy_comp_channel(transport->channel);
+	if (transport->pd)
+		ibv_dealloc_pd(transport->pd);
+	if (transport->listener)
+		rdma_destroy_id(transport->listener);
+	if (transport->events)
+		rdma_destroy_event_channel(transport->events);
+	free(transport->endpoints);
+}
