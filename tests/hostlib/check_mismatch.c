@@ -197,13 +197,13 @@ static int check_bad(const struct check *check, ina_comm *comm)
 	enum ina_status status;
 
 	if (check->odd) {
-		status = ina_allreduce(comm, check->send, check->recv, 10, (enum ina_type)11,
+		status = ina_allreduce(comm, check->send, check->recv, 10, (enum ina_type)99,
 		                       INA_SUM);
-		if (status != INA_ERR_ARGUMENT || !strstr(ina_error(comm), "type 11"))
+		if (status != INA_ERR_ARGUMENT || !strstr(ina_error(comm), "type 99"))
 			return 1;
 		status = ina_allreduce(comm, check->send, check->recv, 10, INA_INT32,
-		                       (enum ina_op)7);
-		if (status != INA_ERR_ARGUMENT || !strstr(ina_error(comm), "operation 7"))
+		                       (enum ina_op)99);
+		if (status != INA_ERR_ARGUMENT || !strstr(ina_error(comm), "operation 99"))
 			return 1;
 		status = ina_allreduce(comm, check->send, check->send + 1, 10, INA_INT32, INA_SUM);
 		if (status != INA_ERR_ARGUMENT || !strstr(ina_error(comm), "overlap"))
