@@ -18,6 +18,9 @@ enum {
 	BRIDGE_OPTIONS_HOSTS_MAX = 256,
 	/* Contexts of an aggregator, unless --jobs says otherwise: the RTL is built for as many. */
 	BRIDGE_OPTIONS_JOBS_DEFAULT = 16,
+	/* Without --patience and --idle-ttl. */
+	BRIDGE_OPTIONS_PATIENCE_MS_DEFAULT = 300,
+	BRIDGE_OPTIONS_IDLE_TTL_MS_DEFAULT = 4000,
 	BRIDGE_OPTIONS_EXIT_USAGE = 2,
 };
 

@@ -2,6 +2,7 @@
 /* The bridge of a run: the ina-bridge process, and its link to each host. */
 #include "bridge.h"
 
+#include "common/bridge_options.h"
 #include "common/streams.h"
 
 #include <errno.h>
@@ -20,10 +21,6 @@
 extern char **environ;
 
 #define FIRST_PORT_FD 3
-
-/* The defaults of ina-bridge's --patience and --idle-ttl. */
-#define PATIENCE_MS 300
-#define IDLE_TTL_MS 4000
 
 /* An argument that ina-lab adds for the bridge, such as "fd=3". */
 typedef char argument_text[32];
@@ -157,11 +154,11 @@ static int add_times(const struct lab_options *options, char **argv, argument_te
 
 	snprintf(texts[0], sizeof(texts[0]), "%.0f", timeouts_ms);
 	snprintf(texts[1], sizeof(texts[1]), "%.1f", timeouts_ms / 1000);
-	if (timeouts_ms > PATIENCE_MS) {
+	if (timeouts_ms > BRIDGE_OPTIONS_PATIENCE_MS_DEFAULT) {
 		argv[count++] = "--patience";
 		argv[count++] = texts[0];
 	}
-	if (timeouts_ms > IDLE_TTL_MS) {
+	if (timeouts_ms > BRIDGE_OPTIONS_IDLE_TTL_MS_DEFAULT) {
 		argv[count++] = "--idle-ttl";
 		argv[count++] = texts[1];
 	}

@@ -15,7 +15,7 @@ static enum ip_version version_of(unsigned ethertype, unsigned bytes_left)
 	return IP_NONE;
 }
 
-/* Where the UDP header begins; 0 if the frame has none that the switch supports. */
+/* The offset of the UDP header; 0 if the switch does not support the headers before it. */
 static unsigned find_udp(const struct roce *roce, const uint8_t *ip)
 {
 	if (roce->ip == IP_V4)

@@ -34,7 +34,7 @@ static void reset_aggregator(void *context, uint64_t time_ns, struct frame *fram
 	fabric_reset_engines(time->fabric, (unsigned)id, time_ns);
 }
 
-/* An event: a host that is up receives `go`, so it starts its command. */
+/* An event: a host that has booted receives `go`, so it starts its command. */
 static void let_go(void *context, uint64_t time_ns, struct frame *none, uint64_t id)
 {
 	struct virtual_time *time = context;

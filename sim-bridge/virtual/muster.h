@@ -42,7 +42,7 @@ enum muster_news muster_hear(struct muster *muster, unsigned port, const struct 
 /* A host has gone, and will send nothing more. */
 enum muster_news muster_forget(struct muster *muster, unsigned port);
 
-/* Writes a `go` for a host that is up into `frame`. */
+/* Writes a `go` for a host that has booted into `frame`. */
 void muster_write_go(const struct muster *muster, unsigned port, struct frame *frame);
 
 #endif

@@ -62,7 +62,7 @@ def sources():
 
 
 def exists(page, line, name):
-    """Is there a file or folder of this name in the tree, the page's folder, or a folder that the line names or has a link to?"""
+    """True if the tree, the page's folder, or a folder that the line names or links to has a file or folder of this name."""
     paths, _ = sources()
     here = page.parent.relative_to(SOURCE)
     named = re.findall(r"(?:`|\]\()([\w./-]+/)", line)
