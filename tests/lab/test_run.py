@@ -46,11 +46,12 @@ def test_hosts_that_share_processors_wait_longer(lab, switches, hosts, given, fo
     (["--patience", "700"], 2, None, ["--patience", "591", "--patience", "700"]),
     (["--virtual-time"], 2, "20", ["--patience", "9449", "--idle-ttl", "9.4"]),  # 8590 ms
 ])
-def test_aggregators_are_more_patient_than_two_ack_timeouts(lab, tmp_path, switches, hosts, given, arguments):
+def test_aggregators_are_more_patient_than_two_ack_timeouts(lab, tmp_path_factory, switches, hosts, given, arguments):
     """docs/protocol.md, Suspects. The last value counts, so the caller's does."""
-    bridge = tmp_path / "bridge"
+    folder = tmp_path_factory.mktemp("seen")
+    bridge = folder / "bridge"
     bridge.write_text(f"""#!/bin/sh
-        printf '%s\\n' "$@" >{tmp_path}/arguments
+        printf '%s\\n' "$@" >{folder}/arguments
         exec {os.environ.get("INA_BRIDGE", pathlib.Path(LAB).with_name("ina-bridge"))} "$@"
         """)
     bridge.chmod(0o755)
@@ -60,7 +61,7 @@ def test_aggregators_are_more_patient_than_two_ack_timeouts(lab, tmp_path, switc
     lab.environment["INA_BRIDGE"] = str(bridge)
     run = lab.run("--quiet", *switches, n=hosts, command="true")
     assert run.returncode == 0, run.err
-    words = (tmp_path / "arguments").read_text().splitlines()
+    words = (folder / "arguments").read_text().splitlines()
     assert [word for i, word in enumerate(words)
             if {"--patience", "--idle-ttl"} & set(words[max(i - 1, 0):i + 1])] == arguments
 
