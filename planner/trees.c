@@ -279,64 +279,82 @@ unsigned plan_add_plain(struct plan_pool *pool, unsigned job, double *loads)
 	return number;
 }
 
-static unsigned add_nearest_to_server(struct plan_pool *pool, unsigned job, double *loads,
-                                      unsigned *passed)
+/* A flow from each of the job's hosts to its nearest aggregator. Returns false if there is none. */
+static bool add_ways_to_nearest(struct draft *draft, const struct plan_job *job)
 {
-	const struct plan_graph *graph = pool->graph;
-	const struct plan_job *of = &pool->jobs->jobs[job];
-	struct draft *draft = open_draft(graph), *plain = open_draft(graph);
-	bool has_switch = true;
+	const struct plan_graph *graph = draft->graph;
 
 	for (unsigned link = 0; link < graph->link_count; link++)
 		draft->prices.links[link] = 1;
 	for (unsigned i = 0; i < graph->topology->switch_count; i++)
 		if (graph->switches[i].aggregates)
 			draft->ends.costs[graph->host_count + i] = 0;
-	for (unsigned i = 0; i < of->count && has_switch; i++) {
+	for (unsigned i = 0; i < job->count; i++) {
 		struct plan_flow way;
 
-		has_switch = plan_find_way(graph, &draft->prices, &draft->ends, of->hosts[i], &way,
-		                           NULL);
-		if (has_switch)
-			append(draft, &way);
+		if (!plan_find_way(graph, &draft->prices, &draft->ends, job->hosts[i], &way, NULL))
+			return false;
+		append(draft, &way);
 	}
+	return true;
+}
+
+/* A flow from each aggregator at which a flow ends to the server. */
+static void add_ways_to_server(struct draft *draft, unsigned server, double *loads)
+{
 	const unsigned count = draft->count;
 
-	for (unsigned i = 0; i < count && has_switch; i++) {
+	for (unsigned i = 0; i < count; i++) {
 		const unsigned node = draft->flows[i].to;
 		struct plan_flow way;
 
 		if (draft->aggregates[node])
 			continue;
 		draft->aggregates[node] = true;
-		find_plain(draft, node, of->server, loads, 1, true, &way);
+		find_plain(draft, node, server, loads, 1, true, &way);
 		append(draft, &way);
 	}
-	/* The same paths, without aggregation. */
-	for (unsigned i = 0; i < count && has_switch; i++) {
+}
+
+/*
+ * Adds to `plain` the paths of the first `hosts` flows of `draft` as far as the server, without
+ * aggregation. Leaves out paths that are too long for a flow.
+ */
+static void add_same_ways(struct draft *plain, const struct draft *draft, unsigned hosts,
+                          unsigned server)
+{
+	for (unsigned i = 0; i < hosts; i++) {
 		struct plan_flow way = draft->flows[i];
 
-		for (unsigned k = count; k < draft->count; k++)
-			if (draft->flows[k].from == way.to) {
-				const struct plan_flow *rest = &draft->flows[k];
+		for (unsigned k = hosts; k < draft->count; k++) {
+			const struct plan_flow *rest = &draft->flows[k];
 
-				if (way.length + rest->length > PLAN_WAY_MAX)
-					continue;
-				memcpy(way.links + way.length, rest->links,
-				       rest->length * sizeof(*rest->links));
-				way.length += rest->length;
-				way.to = rest->to;
-				break;
-			}
-		if (way.to == of->server)
+			if (rest->from != way.to || way.length + rest->length > PLAN_WAY_MAX)
+				continue;
+			memcpy(way.links + way.length, rest->links,
+			       rest->length * sizeof(*rest->links));
+			way.length += rest->length;
+			way.to = rest->to;
+			break;
+		}
+		if (way.to == server)
 			append(plain, &way);
 	}
+}
+
+static unsigned add_nearest_to_server(struct plan_pool *pool, unsigned job, double *loads,
+                                      unsigned *passed)
+{
+	const struct plan_job *of = &pool->jobs->jobs[job];
+	struct draft *draft = open_draft(pool->graph), *plain = open_draft(pool->graph);
 	unsigned number = PLAN_NONE;
 
 	*passed = PLAN_NONE;
-	if (has_switch) {
+	if (add_ways_to_nearest(draft, of)) {
+		add_ways_to_server(draft, of->server, loads);
+		add_same_ways(plain, draft, of->count, of->server);
 		number = add(pool, draft, job, PLAN_TREE, of->server);
-		if (plain->count == count)
+		if (plain->count == of->count)
 			*passed = add(pool, plain, job, PLAN_DIRECT, of->server);
 	}
 	free(draft);
