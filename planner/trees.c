@@ -279,7 +279,10 @@ unsigned plan_add_plain(struct plan_pool *pool, unsigned job, double *loads)
 	return number;
 }
 
-/* A flow from each of the job's hosts to its nearest aggregator. Returns false if there is none. */
+/*
+ * Adds a flow from each of the job's hosts to its nearest aggregator. Returns false if a host
+ * reaches no aggregator.
+ */
 static bool add_ways_to_nearest(struct draft *draft, const struct plan_job *job)
 {
 	const struct plan_graph *graph = draft->graph;
@@ -299,7 +302,7 @@ static bool add_ways_to_nearest(struct draft *draft, const struct plan_job *job)
 	return true;
 }
 
-/* A flow from each aggregator at which a flow ends to the server. */
+/* Adds a flow to the server from each aggregator at which a flow ends. */
 static void add_ways_to_server(struct draft *draft, unsigned server, double *loads)
 {
 	const unsigned count = draft->count;
