@@ -67,8 +67,11 @@ static void append(struct draft *draft, const struct plan_flow *flow)
 	}
 }
 
-/* Computes what a rate of 1 takes, then the rate that the scarcest resource allows. */
-static void work_out(const struct plan_graph *graph, struct plan_tree *tree, double share)
+/*
+ * Computes what a rate of 1 takes, which is `load` on each link of a flow, and then the rate that
+ * the scarcest resource allows.
+ */
+static void work_out(const struct plan_graph *graph, struct plan_tree *tree, double load)
 {
 	tree->loads = allocate(graph->link_count, sizeof(*tree->loads));
 	tree->inputs = allocate(graph->topology->switch_count, sizeof(*tree->inputs));
@@ -77,9 +80,9 @@ static void work_out(const struct plan_graph *graph, struct plan_tree *tree, dou
 		const struct plan_flow *flow = &tree->flows[i];
 
 		for (unsigned k = 0; k < flow->length; k++) {
-			tree->loads[flow->links[k]] += share;
+			tree->loads[flow->links[k]] += load;
 			if (tree->kind != PLAN_RING)
-				tree->loads[flow->links[k] ^ 1] += share;
+				tree->loads[flow->links[k] ^ 1] += load;
 		}
 		if (plan_is_switch(graph, flow->to))
 			tree->inputs[flow->to - graph->host_count]++;
@@ -232,9 +235,9 @@ unsigned plan_add_tree(struct plan_pool *pool, unsigned job, unsigned root, cons
 
 /*
  * Finds a shortest path. Among several, takes the one with the least load, relative to the rates of
- * its links.
+ * its links. Adds `load` to the load of the path's links, and of their opposites if it is mirrored.
  */
-static void find_plain(struct draft *draft, unsigned from, unsigned to, double *loads, double share,
+static void find_plain(struct draft *draft, unsigned from, unsigned to, double *loads, double load,
                        bool is_mirrored, struct plan_flow *way)
 {
 	const struct plan_graph *graph = draft->graph;
@@ -244,7 +247,7 @@ static void find_plain(struct draft *draft, unsigned from, unsigned to, double *
 		least = fmin(least, graph->rates[link]);
 	for (unsigned link = 0; link < graph->link_count; link++)
 		draft->prices.links[link] =
-		        1 + 1e-6 * (loads[link] + share) * least / graph->rates[link];
+		        1 + 1e-6 * (loads[link] + load) * least / graph->rates[link];
 	for (unsigned node = 0; node < graph->node_count; node++)
 		draft->ends.costs[node] = INFINITY;
 	draft->ends.costs[to] = 0;
@@ -252,9 +255,9 @@ static void find_plain(struct draft *draft, unsigned from, unsigned to, double *
 	if (!plan_find_way(graph, &draft->prices, &draft->ends, from, way, NULL))
 		abort();
 	for (unsigned i = 0; i < way->length; i++) {
-		loads[way->links[i]] += share;
+		loads[way->links[i]] += load;
 		if (is_mirrored)
-			loads[way->links[i] ^ 1] += share;
+			loads[way->links[i] ^ 1] += load;
 	}
 }
 
