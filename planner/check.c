@@ -229,23 +229,23 @@ static bool check_capacities(const struct ledger *ledger)
 	return true;
 }
 
-bool plan_check(const struct plan_graph *graph, const struct plan_jobs *jobs,
-                const struct plan_tree *trees, unsigned count, const double *rates, double smallest,
+bool plan_check(const struct plan_pool *pool, const double *rates, double smallest,
                 unsigned trees_most, char error[PLAN_ERROR_BYTES])
 {
+	const struct plan_jobs *jobs = pool->jobs;
 	struct ledger *ledger = calloc(1, sizeof(*ledger));
 	bool good = ledger;
 
 	if (!ledger)
 		abort();
-	ledger->graph = graph;
+	ledger->graph = pool->graph;
 	ledger->jobs = jobs;
 	ledger->error = error;
-	for (unsigned i = 0; good && i < count; i++)
+	for (unsigned i = 0; good && i < pool->count; i++)
 		if (rates[i] < 0)
 			good = complain(ledger, "tree %u: a rate of %g", i, rates[i]);
-		else if (rates[i] > 0 && (good = check_tree(ledger, &trees[i], i)))
-			enter(ledger, &trees[i], rates[i]);
+		else if (rates[i] > 0 && (good = check_tree(ledger, &pool->trees[i], i)))
+			enter(ledger, &pool->trees[i], rates[i]);
 	good = good && check_capacities(ledger);
 	for (unsigned job = 0; good && job < jobs->count; job++)
 		if (ledger->job_rates[job] < smallest * (1 - tolerance))

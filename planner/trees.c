@@ -234,14 +234,16 @@ unsigned plan_add_tree(struct plan_pool *pool, unsigned job, unsigned root, cons
 }
 
 /*
- * Finds a shortest path. Among several, takes the one with the least load, relative to the rates of
- * its links. Adds `load` to the load of the path's links, and of their opposites if it is mirrored.
+ * Adds a flow on a shortest path. Among several, takes the one with the least load, relative to the
+ * rates of its links. Adds `load` to the load of the path's links, and of their opposites if the
+ * flow is mirrored.
  */
-static void find_plain(struct draft *draft, unsigned from, unsigned to, double *loads, double load,
-                       bool is_mirrored, struct plan_flow *way)
+static void add_plain(struct draft *draft, unsigned from, unsigned to, double *loads, double load,
+                      bool is_mirrored)
 {
 	const struct plan_graph *graph = draft->graph;
 	double least = INFINITY;
+	struct plan_flow way;
 
 	for (unsigned link = 0; link < graph->link_count; link++)
 		least = fmin(least, graph->rates[link]);
@@ -252,13 +254,14 @@ static void find_plain(struct draft *draft, unsigned from, unsigned to, double *
 		draft->ends.costs[node] = INFINITY;
 	draft->ends.costs[to] = 0;
 	/* Every host has a path to every other host: topology_open() has checked that. */
-	if (!plan_find_way(graph, &draft->prices, &draft->ends, from, way, NULL))
+	if (!plan_find_way(graph, &draft->prices, &draft->ends, from, &way, NULL))
 		abort();
-	for (unsigned i = 0; i < way->length; i++) {
-		loads[way->links[i]] += load;
+	for (unsigned i = 0; i < way.length; i++) {
+		loads[way.links[i]] += load;
 		if (is_mirrored)
-			loads[way->links[i] ^ 1] += load;
+			loads[way.links[i] ^ 1] += load;
 	}
+	append(draft, &way);
 }
 
 unsigned plan_add_plain(struct plan_pool *pool, unsigned job, double *loads)
@@ -267,14 +270,11 @@ unsigned plan_add_plain(struct plan_pool *pool, unsigned job, double *loads)
 	const bool is_ring = of->server == PLAN_NONE;
 	struct draft *draft = open_draft(pool->graph);
 	unsigned hosts[TOPOLOGY_HOSTS_MAX];
-	struct plan_flow way;
 
 	plan_order_hosts(pool->graph, of, hosts);
-	for (unsigned i = 0; i < of->count; i++) {
-		find_plain(draft, hosts[i], is_ring ? hosts[(i + 1) % of->count] : of->server,
-		           loads, is_ring ? 2.0 * (of->count - 1) / of->count : 1, !is_ring, &way);
-		append(draft, &way);
-	}
+	for (unsigned i = 0; i < of->count; i++)
+		add_plain(draft, hosts[i], is_ring ? hosts[(i + 1) % of->count] : of->server, loads,
+		          is_ring ? 2.0 * (of->count - 1) / of->count : 1, !is_ring);
 	const unsigned number = add(pool, draft, job, is_ring ? PLAN_RING : PLAN_DIRECT,
 	                            is_ring ? PLAN_NONE : of->server);
 
@@ -312,13 +312,11 @@ static void add_ways_to_server(struct draft *draft, unsigned server, double *loa
 
 	for (unsigned i = 0; i < count; i++) {
 		const unsigned node = draft->flows[i].to;
-		struct plan_flow way;
 
 		if (draft->aggregates[node])
 			continue;
 		draft->aggregates[node] = true;
-		find_plain(draft, node, server, loads, 1, true, &way);
-		append(draft, &way);
+		add_plain(draft, node, server, loads, 1, true);
 	}
 }
 
