@@ -208,7 +208,7 @@ static void make_earlier(struct traffic *traffic, struct frame *frame, unsigned 
 		}
 		start += packets;
 	}
-	/* Only if the last message was repeated. */
+	/* Only if the last message is sent again. */
 	make_current(traffic, frame, job_number, port);
 }
 
@@ -262,7 +262,7 @@ static void resize(struct frame *frame, unsigned amount, uint8_t by)
 	frame_seal(frame);
 }
 
-static void spoil_repeated(struct frame *frame, unsigned amount)
+static void spoil_duplicate(struct frame *frame, unsigned amount)
 {
 	enum { A_QUAD_LESS = 15, A_QUAD_MORE = 128 + 15, JOB_ID_AT = FRAME_HEADER_BYTES + 8 };
 
@@ -305,10 +305,10 @@ bool traffic_next(struct traffic *traffic, struct frame *frame, unsigned *port)
 		make_current(traffic, frame, job, *port);
 		advance(&traffic->jobs[job], job, *port);
 		break;
-	case TRAFFIC_REPEAT:
+	case TRAFFIC_DUPLICATE:
 		make_earlier(traffic, frame, job, *port,
 		             traffic_take(traffic) % (4 * TRAFFIC_WINDOW));
-		spoil_repeated(frame, amount);
+		spoil_duplicate(frame, amount);
 		break;
 	case TRAFFIC_AHEAD:
 		make_ahead(traffic, frame, job, *port,

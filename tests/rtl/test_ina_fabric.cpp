@@ -45,7 +45,7 @@ const char *const counter_names[] = {
 };
 
 /// Another frame of the same packet: the port determines its flow.
-bool is_repeated(const Bytes &a, const Bytes &b)
+bool is_duplicate(const Bytes &a, const Bytes &b)
 {
 	const auto psn = [](const Bytes &frame) {
 		return bench::get_be32(frame, bench::form_of(frame).bth() + 8) & 0xFFFFFF;
@@ -65,7 +65,7 @@ std::vector<Bytes> sorted(std::vector<Bytes> frames, const Bytes &input, bool ha
 		return bench::get_be32(frame, bench::form_of(frame).bth() + 4);
 	};
 	const auto place = [&](const Bytes &frame) {
-		return frame == input ? 0 : has_others && is_repeated(frame, input) ? 1 : 2;
+		return frame == input ? 0 : has_others && is_duplicate(frame, input) ? 1 : 2;
 	};
 
 	std::stable_sort(frames.begin(), frames.end(), [&](const Bytes &a, const Bytes &b) {
@@ -238,7 +238,7 @@ struct engine {
 			const auto answer = std::find_if(
 			        model.out.begin(), model.out.end(), [&](const PortFrame &out) {
 				        return out.port == in.port &&
-				               is_repeated(out.frame, in.frame) && !has_left(out);
+				               is_duplicate(out.frame, in.frame) && !has_left(out);
 			        });
 
 			if (count > 0 && answer != model.out.end()) {

@@ -40,7 +40,7 @@ constexpr unsigned PACKETS_JOINED = 4, PACKETS_RAW = 6, DUPLICATES_ANSWERED = 7,
                    JOBS_BROKEN = 16, ANSWERS_DROPPED = 19;
 
 struct Faults {
-	unsigned lose = 0, repeat = 0, delay = 0, corrupt = 0; // percent, on each side
+	unsigned lose = 0, duplicate = 0, delay = 0, corrupt = 0; // percent, on each side
 };
 
 struct Connection {
@@ -175,7 +175,7 @@ class Network
 		}
 		const size_t at = bench::form_of(frame).payload();
 		const bool join = frame.size() == at + 48 + 4 && frame[at + 3] == INA_WIRE_JOIN;
-		const unsigned copies = !join && random.chance(faults.repeat) ? 2 : 1;
+		const unsigned copies = !join && random.chance(faults.duplicate) ? 2 : 1;
 
 		for (unsigned i = 0; i < copies; i++) {
 			const bool late = !join && random.chance(faults.delay);
@@ -359,14 +359,15 @@ void test_faults(Random &random)
 		shape.mismatch_percent = 5;
 		shape.other_ids = false; // else that rank would never end
 		network.run(jobs, INA_JOB_COUNT, shape, true);
-		std::printf("%u ports, lose %u%% repeat %u%% delay %u%% corrupt %u%%: %llu clocks, "
-		            "%llu joined, %llu raw, %llu answered, %llu gaps\n",
-		            PORTS, faults.lose, faults.repeat, faults.delay, faults.corrupt,
-		            static_cast<unsigned long long>(rtl.clock()),
-		            static_cast<unsigned long long>(rtl.counter(PACKETS_JOINED)),
-		            static_cast<unsigned long long>(rtl.counter(PACKETS_RAW)),
-		            static_cast<unsigned long long>(rtl.counter(DUPLICATES_ANSWERED)),
-		            static_cast<unsigned long long>(rtl.counter(GAPS)));
+		std::printf(
+		        "%u ports, lose %u%% duplicate %u%% delay %u%% corrupt %u%%: %llu clocks, "
+		        "%llu joined, %llu raw, %llu answered, %llu gaps\n",
+		        PORTS, faults.lose, faults.duplicate, faults.delay, faults.corrupt,
+		        static_cast<unsigned long long>(rtl.clock()),
+		        static_cast<unsigned long long>(rtl.counter(PACKETS_JOINED)),
+		        static_cast<unsigned long long>(rtl.counter(PACKETS_RAW)),
+		        static_cast<unsigned long long>(rtl.counter(DUPLICATES_ANSWERED)),
+		        static_cast<unsigned long long>(rtl.counter(GAPS)));
 	}
 }
 
