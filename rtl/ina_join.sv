@@ -106,7 +106,6 @@ module ina_join #(
     logic [PORT_COUNT-1:0] from;
     logic [PORT_COUNT-1:0] mask;
   } packet_t;
-  localparam int PACKET_W = 2 + JOB_W + SLOT_W + 2 * PORT_COUNT;
 
   typedef struct packed {
     logic [ina_pkg::BEAT_INDEX_W-1:0] beat;
@@ -150,7 +149,7 @@ module ina_join #(
 
   assign next_pop = next_valid && s0_ready;
 
-  ina_beats #(.SIDE_W(PACKET_W)) beats (
+  ina_beats #(.SIDE_W($bits(next))) beats (
       .clk, .rst, .s_valid(next_valid), .s_ready(s0_ready), .s_quads(next_quads), .s_side(next),
       .waits(1'b0), .m_valid(s0_valid), .m_beat(s0_at.beat), .m_first(s0_at.first),
       .m_last(s0_at.last), .m_quads(s0_at.quads), .m_side(s0), .busy(beats_busy));

@@ -131,9 +131,9 @@ module ina_judge #(
   // IPv4's addresses are in the last 8 of IPv6's 32 bytes. Of the 24 bytes before them, 12 are
   // zeros in an IPv4 record. The other 12 are fields that differ from packet to packet and are not
   // part of the key. The VLAN id is the lower 12 bits of a big-endian field.
-  localparam int LONG_AT = 24 + (ina_pkg::IPV4_AT - ina_pkg::IPV6_SOURCE_AT) * 8;
+  localparam int LONG_AT = (ina_pkg::IPV4_AT - ina_pkg::IPV6_SOURCE_AT) * 8;
   localparam int LONG_W  = (ina_pkg::IPV4_SOURCE_AT - ina_pkg::IPV4_AT) * 8;
-  logic [ina_pkg::KEY_W-1:0] early_key;
+  ina_pkg::key_t early_key;
 
   always_comb begin
     early_key = '0;
@@ -145,7 +145,7 @@ module ina_judge #(
                    early_header.is_ipv6,
                    early_header.bytes[ina_pkg::IPV6_SOURCE_AT*8 +: 256],
                    early_header.bytes[ina_pkg::BTH_QPN_AT*8 +: 24]};
-    if (!early_header.is_ipv6) early_key[LONG_AT +: LONG_W] = '0;
+    if (!early_header.is_ipv6) early_key.addresses[LONG_AT +: LONG_W] = '0;
   end
 
   logic [7:0] early_opcode;

@@ -48,7 +48,7 @@ module ina_message #(
   localparam int FORMAT_W   = ina_pkg::FORMAT_W;
   localparam int HEADER_T_W = ina_pkg::HEADER_T_W;
   localparam int OPCODE_AT  = ina_pkg::BTH_OPCODE_AT * 8;
-  localparam int QUADS_AT   = ina_pkg::HEADER_W;
+  localparam int QUADS_AT   = ina_pkg::QUADS_AT;
   localparam int QUADS_W    = ina_pkg::QUADS_W;
 
   logic begins;  // the first beat of a packet

@@ -125,7 +125,6 @@ module ina_relay #(
     logic                  dropped;
     logic                  differs;  // its length differs from that in the history
   } packet_t;
-  localparam int PACKET_W = 2 + JOB_W + SLOT_W + 2 * PORT_COUNT + 4;
 
   typedef struct packed {
     logic [ina_pkg::BEAT_INDEX_W-1:0] beat;
@@ -181,7 +180,7 @@ module ina_relay #(
 
   assign next_pop = next_valid && s0_ready;
 
-  ina_beats #(.SIDE_W(PACKET_W)) beats (
+  ina_beats #(.SIDE_W($bits(next))) beats (
       .clk, .rst, .s_valid(next_valid), .s_ready(s0_ready), .s_quads(next_quads),
       .s_side(next_compared), .waits(others_read), .m_valid(s0_valid), .m_beat(s0_at.beat),
       .m_first(s0_at.first), .m_last(s0_at.last), .m_quads(s0_at.quads), .m_side(s0),
@@ -263,7 +262,7 @@ module ina_relay #(
       for (int p = 0; p < PORT_COUNT; p++) begin
         if (s2.from[p]) begin
           opcode = opcode | s2_header[p*HEADER_T_W + ina_pkg::BTH_OPCODE_AT*8 +: 8];
-          quads  = quads | s2_header[p*HEADER_T_W + ina_pkg::HEADER_W +: QUADS_W];
+          quads  = quads | s2_header[p*HEADER_T_W + ina_pkg::QUADS_AT +: QUADS_W];
           marked = marked | s2_header[p*HEADER_T_W + ina_pkg::CONGESTED_AT];
         end
       end

@@ -261,7 +261,6 @@ module ina_top #(
     logic                  leave;
     logic [PORT_COUNT-1:0] mask;
   } side_t;
-  localparam int SIDE_W = 2 + JOB_W + SLOT_W + INDEX_W + 2 + 3 + 1 + PORT_COUNT;
 
   logic                                              join_load;
   logic                                              join_valid;
@@ -286,6 +285,7 @@ module ina_top #(
   logic [BEAT_W-1:0]              tree_data;
   logic [ina_pkg::LANE_COUNT-1:0] tree_overflow;
   side_t                          tree_side;
+  localparam int SIDE_W = $bits(tree_side);
   logic                           tree_marked;
   logic                           tree_starts;
   logic                           tree_ends;
