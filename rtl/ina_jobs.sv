@@ -195,7 +195,7 @@ module ina_jobs #(
   assign children  = request.place == '0 ? request.rank_count
       : level == 2'd3 ? 16'(request.place[16 +: 8])
       : level == 2'd2 ? 16'(request.place[8 +: 8]) : 16'(request.place[0 +: 8]);
-  assign is_border = request.place[24 +: 8] > 8'(level);
+  assign is_border = request.place[ina_pkg::PLACE_TURN_AT*8 +: 8] > 8'(level);
 
   always_ff @(posedge clk) begin : count_ports
     logic [PORTS_W-1:0] count;

@@ -43,9 +43,9 @@ module ina_merge (
 );
   localparam int BEAT_W     = ina_pkg::BEAT_W;
   localparam int BEAT_BYTES = ina_pkg::BEAT_BYTES;
-  localparam int TAG_BYTES  = 4;
+  localparam int TAG_BYTES  = ina_pkg::VLAN_BYTES;
   localparam int TAG_W      = TAG_BYTES * 8;
-  localparam int TAG_AT     = 12 * 8;
+  localparam int TAG_AT     = 8 * ina_pkg::ETHERTYPE_AT;  // the proof of this module replaces it
 
   logic in_frame;  // between the first and the last beat of a frame, which `owner` sends
   logic owner;

@@ -57,6 +57,8 @@ module ina_parse #(
 );
   localparam int BEAT_W  = ina_pkg::BEAT_W;
   localparam int QUADS_W = ina_pkg::QUADS_W;
+  localparam int TAG_AT  = ina_pkg::ETHERTYPE_AT * 8;
+  localparam int TAG_W   = ina_pkg::VLAN_BYTES * 8;
 
   localparam logic [15:0] ETHERTYPE_VLAN = 16'h8100;  // IEEE 802.1Q
   localparam logic [15:0] ETHERTYPE_IPV4 = 16'h0800;
@@ -129,18 +131,18 @@ module ina_parse #(
       end
     end
     if (en && s_valid && at_first) begin
-      if (wire16(s_data[12*8+:16]) == ETHERTYPE_VLAN) begin
-        is_ip  <= wire16(s_data[16*8+:16]) == ETHERTYPE_IPV4
-            || wire16(s_data[16*8+:16]) == ETHERTYPE_IPV6;
-        form   <= {wire16(s_data[16*8+:16]) == ETHERTYPE_IPV6, 1'b1};
-        unlike <= wire16(s_data[16*8+:16]) != ETHERTYPE_IPV6;
-        whole  <= s_keep[57];
+      if (wire16(s_data[TAG_AT+:16]) == ETHERTYPE_VLAN) begin
+        is_ip  <= wire16(s_data[TAG_AT+TAG_W+:16]) == ETHERTYPE_IPV4
+            || wire16(s_data[TAG_AT+TAG_W+:16]) == ETHERTYPE_IPV6;
+        form   <= {wire16(s_data[TAG_AT+TAG_W+:16]) == ETHERTYPE_IPV6, 1'b1};
+        unlike <= wire16(s_data[TAG_AT+TAG_W+:16]) != ETHERTYPE_IPV6;
+        whole  <= s_keep[ina_pkg::IPV4_HEADER_BYTES+ina_pkg::VLAN_BYTES-1];
       end else begin
-        is_ip  <= wire16(s_data[12*8+:16]) == ETHERTYPE_IPV4
-            || wire16(s_data[12*8+:16]) == ETHERTYPE_IPV6;
-        form   <= {wire16(s_data[12*8+:16]) == ETHERTYPE_IPV6, 1'b0};
-        unlike <= wire16(s_data[12*8+:16]) == ETHERTYPE_IPV6;
-        whole  <= s_keep[53];
+        is_ip  <= wire16(s_data[TAG_AT+:16]) == ETHERTYPE_IPV4
+            || wire16(s_data[TAG_AT+:16]) == ETHERTYPE_IPV6;
+        form   <= {wire16(s_data[TAG_AT+:16]) == ETHERTYPE_IPV6, 1'b0};
+        unlike <= wire16(s_data[TAG_AT+:16]) == ETHERTYPE_IPV6;
+        whole  <= s_keep[ina_pkg::IPV4_HEADER_BYTES-1];
       end
     end
   end
@@ -215,7 +217,7 @@ module ina_parse #(
   always_ff @(posedge clk) begin
     if (advance && a_first) begin
       m_ethernet  <= form[0] ? a_data[ETHERNET_W-1:0]
-                             : {a_data[12*8 +: 16], 32'd0, a_data[12*8-1:0]};
+                             : {a_data[TAG_AT +: 16], TAG_W'(0), a_data[TAG_AT-1:0]};
       m_has_vlan  <= form[0];
       m_head_ipv6 <= form[1];
       m_is_ip     <= is_ip;
@@ -302,8 +304,7 @@ module ina_parse #(
   localparam int BYTES_W    = 80 + BEAT_W + 18 * 8;
   localparam int ALIGNED_W  = BEAT_W + 32;
   localparam int IPV4_FROM  = 0;       // first byte in `bytes`: byte 54 of the previous beat
-  localparam int IPV6_FROM  = 20 * 8;  // byte 10 of this beat
-  localparam int TAG_W      = 4 * 8;   // a VLAN tag shifts them by this much
+  localparam int IPV6_FROM  = ina_pkg::IPV6_EXTRA_BYTES * 8;  // byte 10 of this beat
   // Quads 1 to 3 of the beat that the payload does not have. Their first lane may hold the iCRC.
   logic [2:0] absent;
 

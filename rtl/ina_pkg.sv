@@ -15,6 +15,7 @@ package ina_pkg;
   localparam int LANE_W     = 32;
   localparam int LANE_COUNT = 16;
   localparam int QUAD_COUNT = 4;
+  localparam int QUAD_W     = BEAT_W / QUAD_COUNT;
 
   // 1 in simulation: guards code that only saves simulation time.
 `ifdef SYNTHESIS
@@ -85,7 +86,8 @@ package ina_pkg;
   localparam int HEADER_BYTES = 78;
   localparam int HEADER_W     = HEADER_BYTES * 8;
 
-  // Positions within the record, in bytes.
+  // Positions within the record, in bytes. ETHERTYPE_AT is that of the VLAN tag, if there is one.
+  localparam int ETHERTYPE_AT     = 12;
   localparam int VLAN_TCI_AT      = 14;
   localparam int IP_AT            = 18;
   localparam int IPV6_SOURCE_AT   = 26;
@@ -105,6 +107,12 @@ package ina_pkg;
   localparam int BTH_ACK_AT       = 74;  // bit 7 of this byte: AckReq
   localparam int BTH_PSN_AT       = 75;
 
+  // Lengths of the headers on the wire.
+  localparam int VLAN_BYTES        = 4;   // a tag
+  localparam int IPV6_EXTRA_BYTES  = 20;  // IPv6's header is longer than IPv4's by this
+  localparam int IPV6_HEADER_BYTES = HEADER_BYTES - VLAN_BYTES;  // all headers, without a tag
+  localparam int IPV4_HEADER_BYTES = IPV6_HEADER_BYTES - IPV6_EXTRA_BYTES;
+
   // The form of a frame, {is_ipv6, has_vlan}. The payload begins at byte 54 (2'b00), 58 (2'b01), 74
   // (2'b10) or 78 (2'b11).
   localparam logic [1:0] FORM_IPV4      = 2'b00;
@@ -122,7 +130,19 @@ package ina_pkg;
 
   localparam logic [5:0] DSCP = 6'd43;  // that marks aggregation traffic
 
-  // Message header (docs/protocol.md).
+  // Positions in a message's header and trailer, in bytes (docs/protocol.md, Header and Trailer).
+  localparam int MESSAGE_TYPE_AT         = 3;  // after the magic and the version
+  localparam int MESSAGE_NUMBER_AT       = 4;
+  localparam int MESSAGE_OPERATION_AT    = 5;
+  localparam int MESSAGE_RANKS_AT        = 6;
+  localparam int MESSAGE_JOB_ID_AT       = 8;
+  localparam int MESSAGE_PLACE_AT        = 24;
+  localparam int MESSAGE_WINDOW_AT       = 28;
+  localparam int MESSAGE_HEADER_BYTES    = 32;
+  localparam int TRAILER_CONTRIBUTORS_AT = 0;
+  localparam int TRAILER_FLAGS_AT        = 4;
+
+  // Values in the header and the trailer.
   localparam logic [23:0] MESSAGE_MAGIC_VERSION = 24'h01_4E49;
   localparam logic [7:0]  TYPE_JOIN  = 8'd1;
   localparam logic [7:0]  TYPE_DATA  = 8'd2;
@@ -142,12 +162,17 @@ package ina_pkg;
   // EQUAL lanes of the header: lanes 0 to 6. In a JOIN only lanes 0 to 5, because lane 6 is its
   // place.
   localparam int EQUAL_LANES = 7;
-  localparam int PLACE_LANE  = 6;
-  localparam int WINDOW_LANE = 7;  // a JOIN: minus a window in packets; DATA: an exponent
+  localparam int PLACE_LANE  = MESSAGE_PLACE_AT * 8 / LANE_W;
   localparam int JOIN_QUADS  = 3;  // a JOIN or LEAVE: header and trailer, 48 bytes
   localparam int TRACE_QUADS = 6;  // a TRACE: header, three slots of 16 bytes, trailer
 
-  localparam int TRACE_SLOT_W = 128;
+  // A JOIN's place: bits 7:0, 15:8 and 23:16 have the number of children at the switch of level 1, 2
+  // and 3. The last byte has the level at which the connection turns down.
+  localparam int PLACE_TURN_AT = 3;  // in bytes
+
+  // A TRACE has one slot for each level.
+  localparam int TRACE_SLOT_W  = QUAD_W;
+  localparam int TRACE_PORT_AT = 8;  // position in a slot, in bytes, after the id of the switch
 
   // Data that a port writes into a TRACE.
   typedef struct packed {

@@ -183,8 +183,11 @@ module ina_rebuild #(
   // The frame on its way out. The lower bytes of an output beat come from the previous payload beat
   // or from the header, the upper bytes from the payload beat that is taken. IPv4's header leaves
   // room for payload in the first beat. IPv6's header fills the first beat and ends in the second.
-  localparam int HEADER_4_W = 54 * 8;
-  localparam int HEADER_6_W = 74 * 8;
+  localparam int HEADER_4_W = ina_pkg::IPV4_HEADER_BYTES * 8;
+  localparam int HEADER_6_W = ina_pkg::IPV6_HEADER_BYTES * 8;
+  localparam int TAG_AT     = ina_pkg::ETHERTYPE_AT * 8;
+  localparam int TAG_W      = ina_pkg::VLAN_BYTES * 8;
+  localparam int IP_AT      = ina_pkg::IP_AT * 8 - TAG_W;  // without a tag
   localparam int REST_W     = HEADER_4_W;
   localparam int TAIL_W     = HEADER_6_W - BEAT_W;
 
@@ -263,11 +266,11 @@ module ina_rebuild #(
     if (load) begin
       header_6 = '0;
       if (first || !ina_pkg::SIMULATED)
-        header_6 = {next_bytes[HEADER_W-1:16*8], next_bytes[12*8-1:0]};
-      header_4 = {header_6[34*8+:40*8], header_6[14*8-1:0]};
+        header_6 = {next_bytes[HEADER_W-1:TAG_AT+TAG_W], next_bytes[TAG_AT-1:0]};
+      header_4 = {header_6[HEADER_6_W-1-:HEADER_4_W-IP_AT], header_6[IP_AT-1:0]};
       now      = beat;
       for (int q = 1; q < ina_pkg::QUAD_COUNT; q++)
-        if (last && now_quads == 3'(q)) now[q*128+:32] = icrc;
+        if (last && now_quads == 3'(q)) now[q*ina_pkg::QUAD_W+:32] = icrc;
       if (state == AT_END) now[31:0] = icrc;
 
       if (ipv6_d)
@@ -296,7 +299,7 @@ module ina_rebuild #(
     if (load && state == AT_START) begin
       ipv6_q   <= next_ipv6;
       m_tagged <= next_vlan;
-      m_tag    <= next_bytes[12*8+:32];
+      m_tag    <= next_bytes[TAG_AT+:TAG_W];
     end
     if (beat_pop) begin
       left       <= now_left - 9'd4;

@@ -110,7 +110,8 @@ module ina_relay #(
   localparam int BEAT_W  = ina_pkg::BEAT_W;
   localparam int QUADS_W = ina_pkg::QUADS_W;
   localparam int EQUAL_W = ina_pkg::EQUAL_LANES * ina_pkg::LANE_W;
-  localparam int WINDOW_AT = ina_pkg::WINDOW_LANE * ina_pkg::LANE_W;
+  localparam int TYPE_AT   = ina_pkg::MESSAGE_TYPE_AT * 8;
+  localparam int WINDOW_AT = ina_pkg::MESSAGE_WINDOW_AT * 8;
 
   // The packet of a beat, as ina_pick chose it, and the beat's place in it. Both move with the beat
   // from stage to stage.
@@ -269,7 +270,7 @@ module ina_relay #(
     end
   end
 
-  assign message_type = s2_data[24 +: 8];
+  assign message_type = s2_data[TYPE_AT +: 8];
 
   // Stage 3.
   logic              s3_valid;
@@ -306,7 +307,7 @@ module ina_relay #(
         header_ce <= downs && marked;
         s3_leave  <= s2.kind != ina_pkg::KIND_RESEND && opcode == ina_pkg::RC_SEND_ONLY
             && quads == QUADS_W'(ina_pkg::JOIN_QUADS)
-            && s2_data[23:0] == ina_pkg::MESSAGE_MAGIC_VERSION
+            && s2_data[TYPE_AT-1:0] == ina_pkg::MESSAGE_MAGIC_VERSION
             && message_type == ina_pkg::TYPE_LEAVE;
         for (int p = 0; p < PORT_COUNT; p++) begin
           if (s2.mask[p]) begin
@@ -349,7 +350,7 @@ module ina_relay #(
       m_marked <= header_ce;
       m_data  <= s3_data;
       for (int q = 1; q < ina_pkg::QUAD_COUNT; q++)
-        if (s3_at.quads <= 3'(q)) m_data[q*128 +: 128] <= '0;
+        if (s3_at.quads <= 3'(q)) m_data[q*ina_pkg::QUAD_W +: ina_pkg::QUAD_W] <= '0;
     end
   end
 

@@ -533,8 +533,9 @@ module ina_top #(
 
   // A LEAVE is one beat: its header has the rank count, its trailer the contributors. If they
   // differ, a switch below no longer sums for the job, and the job breaks, one clock before it ends.
-  localparam int RANKS_AT        = 48;
-  localparam int CONTRIBUTORS_AT = 256;
+  localparam int RANKS_AT        = ina_pkg::MESSAGE_RANKS_AT * 8;
+  localparam int CONTRIBUTORS_AT =
+      (ina_pkg::MESSAGE_HEADER_BYTES + ina_pkg::TRAILER_CONTRIBUTORS_AT) * 8;
 
   always_comb begin
     lacking = '0;
