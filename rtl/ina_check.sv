@@ -52,7 +52,7 @@ module ina_check (
   localparam int LANE_W = ina_pkg::LANE_W;
   localparam int QUAD_W = ina_pkg::QUAD_W;
 
-  // First clock: the CRC of the beat alone.
+  // First clock: the CRC of this beat only.
   logic                       c_head;
   logic                       c_valid;
   logic                       c_first;

@@ -57,8 +57,8 @@ module ina_join #(
     // Jobs, as in ina_verdict.
     input  logic [JOB_COUNT-1:0] job_valid,
     input  logic [JOB_COUNT-1:0] job_broken,
-    input  logic [JOB_COUNT-1:0] others_over,
-    output logic [JOB_COUNT-1:0] over,
+    input  logic [JOB_COUNT-1:0] others_stopped,
+    output logic [JOB_COUNT-1:0] stopped,
     output logic [JOB_COUNT-1:0] closing,
     output logic                 undo_valid,
     output logic [JOB_W-1:0]     undo_job,
@@ -239,9 +239,9 @@ module ina_join #(
   assign m_leave = leave && !m_part;
 
   ina_verdict #(.JOB_COUNT(JOB_COUNT)) verdict (
-      .clk, .rst, .job_valid, .job_broken, .others_over,
+      .clk, .rst, .job_valid, .job_broken, .others_stopped,
       .s_next_job(s2.job), .s_valid(s3_valid), .s_first(m_first), .s_job(m_job), .s_sums(!m_raw),
-      .s_wrong(differs), .s_leave(m_leave), .s_refuse(1'b0), .begins, .m_valid, .over, .closing,
+      .s_wrong(differs), .s_leave(m_leave), .s_refuse(1'b0), .begins, .m_valid, .stopped, .closing,
       .undo_valid, .undo_job, .mismatch);
 
   assign m_load       = s3_valid;

@@ -168,7 +168,7 @@ package ina_pkg;
 
   // A JOIN's place: bits 7:0, 15:8 and 23:16 have the number of children at the switch of level 1, 2
   // and 3. The last byte has the level at which the connection turns down.
-  localparam int PLACE_TURN_AT = 3;  // in bytes
+  localparam int PLACE_LEVEL_AT = 3;  // in bytes
 
   // A TRACE has one slot for each level.
   localparam int TRACE_SLOT_W  = QUAD_W;

@@ -77,8 +77,8 @@ module ina_relay #(
     // Jobs, as in ina_verdict.
     input  logic [JOB_COUNT-1:0] job_valid,
     input  logic [JOB_COUNT-1:0] job_broken,
-    input  logic [JOB_COUNT-1:0] others_over,
-    output logic [JOB_COUNT-1:0] over,
+    input  logic [JOB_COUNT-1:0] others_stopped,
+    output logic [JOB_COUNT-1:0] stopped,
     output logic [JOB_COUNT-1:0] closing,
     output logic                 undo_valid,
     output logic [JOB_W-1:0]     undo_job,
@@ -322,10 +322,10 @@ module ina_relay #(
   end
 
   ina_verdict #(.JOB_COUNT(JOB_COUNT)) verdict (
-      .clk, .rst, .job_valid, .job_broken, .others_over,
+      .clk, .rst, .job_valid, .job_broken, .others_stopped,
       .s_next_job(s2.job), .s_valid(s3_valid), .s_first(s3_at.first), .s_job(s3.job),
       .s_sums(s3.kind == ina_pkg::KIND_DOWN), .s_wrong(differs || grants_more || s3.differs), .s_leave(s3_leave),
-      .s_refuse(s3.dropped || s3.differs), .begins, .m_valid(s3_goes_on), .over, .closing,
+      .s_refuse(s3.dropped || s3.differs), .begins, .m_valid(s3_goes_on), .stopped, .closing,
       .undo_valid, .undo_job, .mismatch);
 
   assign settled      = begins ? s3.mask : '0;

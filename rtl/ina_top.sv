@@ -127,7 +127,7 @@ module ina_top #(
   logic [JOB_COUNT-1:0]            job_valid;
   logic [JOB_COUNT-1:0]            job_complete;
   logic [JOB_COUNT-1:0]            job_broken;
-  logic [JOB_COUNT-1:0]            job_over;
+  logic [JOB_COUNT-1:0]            job_lingers;
   logic [JOB_COUNT-1:0]            job_closing;
   logic [JOB_COUNT-1:0]            job_quiet;
   logic [JOB_COUNT-1:0]            job_freed;
@@ -140,7 +140,7 @@ module ina_top #(
   logic [PORT_COUNT*JOB_COUNT-1:0] job_border;
   logic [PORT_COUNT*JOB_COUNT-1:0] job_down;
   logic [JOB_COUNT-1:0]            job_idle;
-  logic [JOB_COUNT-1:0]            job_held;
+  logic [JOB_COUNT-1:0]            job_has_block;
   logic [JOB_COUNT*MEMORY_W-1:0]   job_base;
   logic [JOB_COUNT*SLOT_W-1:0]     job_window;
   // The window that the job is granted: half of its block if a child may be a switch.
@@ -222,12 +222,12 @@ module ina_top #(
   logic [PORT_COUNT*SLOT_W-1:0] issue_slot;
 
   // What each path reports about jobs.
-  logic [JOB_COUNT-1:0] join_over;
+  logic [JOB_COUNT-1:0] join_stopped;
   logic [JOB_COUNT-1:0] join_closing;
   logic                 join_undo;
   logic [JOB_W-1:0]     join_undo_job;
   logic [JOB_COUNT-1:0] join_mismatch;
-  logic [JOB_COUNT-1:0] relay_over;
+  logic [JOB_COUNT-1:0] relay_stopped;
   logic [JOB_COUNT-1:0] relay_closing;
   logic                 relay_undo;
   logic [JOB_W-1:0]     relay_undo_job;
@@ -384,12 +384,12 @@ module ina_top #(
 
   // Submodules raise `busy` late in a clock, so it counts from the next clock on. Inputs count from
   // the edge that takes them, which bridges that clock. A tick may free a job that has ended.
-  localparam int PARTS = PORT_COUNT + 11;
+  localparam int BUSY_COUNT = PORT_COUNT + 11;
   logic             input_d;
   logic             input_q;
-  logic [PARTS-1:0] busy_q;
+  logic [BUSY_COUNT-1:0] busy_q;
 
-  assign input_d = s_axis_tvalid != '0 || age || (tick && job_over != '0);
+  assign input_d = s_axis_tvalid != '0 || age || (tick && job_lingers != '0);
 
   always_ff @(posedge clk) begin
     input_q <= input_d;
@@ -406,10 +406,10 @@ module ina_top #(
       .contest_breaks, .contest_leaves, .contest_job,
       .mismatch(join_mismatch | relay_mismatch | lacking),
       .done_valid(done_leave), .done_job, .done_mask(done_left),
-      .job_begun, .job_quiet, .queue_waiting, .job_valid, .job_complete, .job_broken, .job_over,
+      .job_begun, .job_quiet, .queue_waiting, .job_valid, .job_complete, .job_broken, .job_lingers,
       .job_mask, .job_border, .job_down, .job_freed, .job_count, .job_before,
       .look(memory_look), .look_asked(memory_asked), .take(memory_take),
-      .take_job(memory_take_job), .job_idle, .job_held, .resend_pending, .stuck(port_stuck),
+      .take_job(memory_take_job), .job_idle, .job_has_block, .resend_pending, .stuck(port_stuck),
       .opened(job_opened), .lacked(job_lacked), .newly_closed(job_newly_closed),
       .newly_broken(job_newly_broken), .newly_expired(job_newly_expired), .busy(jobs_busy));
 
@@ -419,8 +419,8 @@ module ina_top #(
         || (vlan_quota != '0 && 32'(vlan_quota) < JOB_COUNT);
 
   ina_memory #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT), .MEMORY(MEMORY), .GRAIN(GRAIN)) memory (
-      .clk, .rst, .shares(has_quota), .look(memory_look), .asked(memory_asked), .take(memory_take),
-      .take_job(memory_take_job), .idle(job_idle), .held(job_held), .job_base, .job_window,
+      .clk, .rst, .has_quota, .look(memory_look), .asked(memory_asked), .take(memory_take),
+      .take_job(memory_take_job), .idle(job_idle), .has_block(job_has_block), .job_base, .job_window,
       .busy(memory_busy));
 
   for (genvar j = 0; j < JOB_COUNT; j++) begin : gen_job
@@ -478,7 +478,7 @@ module ina_top #(
       .header_read(join_header_read),
       .beat_read(join_beat_read), .read_job(join_read_job), .read_slot(join_read_slot),
       .read_beat(join_read_beat), .queue_header, .queue_data,
-      .job_valid, .job_broken, .others_over(relay_over), .over(join_over), .closing(join_closing),
+      .job_valid, .job_broken, .others_stopped(relay_stopped), .stopped(join_stopped), .closing(join_closing),
       .undo_valid(join_undo), .undo_job(join_undo_job), .mismatch(join_mismatch),
       .settled(join_settled), .header_valid(join_header_valid), .header(join_header),
       .header_ce(join_header_ce),
@@ -521,7 +521,7 @@ module ina_top #(
       .read_beat(relay_read_beat), .queue_header, .queue_data,
       .history_read, .here_data, .here_quads, .above_data, .above_quads,
       .resend_pop, .resend_answered(answer_sent), .resend_differed(answer_differed),
-      .job_valid, .job_broken, .others_over(join_over), .over(relay_over),
+      .job_valid, .job_broken, .others_stopped(join_stopped), .stopped(relay_stopped),
       .closing(relay_closing), .undo_valid(relay_undo), .undo_job(relay_undo_job),
       .mismatch(relay_mismatch),
       .settled(relay_settled), .header_valid(relay_header_valid), .header(relay_header),
@@ -629,7 +629,7 @@ module ina_top #(
         .trusts_tags(trusted_ports[p]), .priority_untagged(port_priority[p*3 +: 3]),
         .ask_valid(ask_valid[p]), .ask(ask[p*ASK_W +: ASK_W]),
         .answer_valid(answer_valid[p]), .answer_granted, .answer_held, .answer_job,
-        .job_valid, .job_base, .job_window, .job_complete, .job_broken, .job_over,
+        .job_valid, .job_base, .job_window, .job_complete, .job_broken, .job_lingers,
         .job_border(job_border[p*JOB_COUNT +: JOB_COUNT]),
         .job_early(job_early & job_down[p*JOB_COUNT +: JOB_COUNT]),
         .job_unanswered(job_border[p*JOB_COUNT +: JOB_COUNT] & ~job_answered), .job_freed,

@@ -58,8 +58,8 @@ module ina_trace (
     if (beat == '0) form = {type_byte == 8'h86, s_axis_tdata[ETHERTYPE_AT +: 8] == 8'h81};
   end
 
-  // The number of jobs may change between the beats of a frame, so it is held together with its
-  // CRC.
+  // The number of jobs may change between the beats of a frame, so it is stored together with
+  // its CRC.
   logic [6:0]  jobs;
   logic [31:0] crc;
 
