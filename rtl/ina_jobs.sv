@@ -16,14 +16,7 @@
 // quiet time, in which its packets are dropped, and is freed then. A receiver at another switch may
 // not have left. If packets passed raw, it could combine them with a sum that is still under way.
 //
-// If no packet of a job came between two pulses of `age`, the job has expired: its hosts are dead
-// or were idle for too long. It breaks, so that its packets are sent raw, and is freed when no
-// packet of it is left. But an expired job that lacks a rank is freed immediately, and its JOINs
-// are lost: their senders retransmit them, and so ask again.
-//
-// Packets of an expired job may wait for an output that takes nothing. At the next pulse such a
-// port is `stuck`: it loses the packets that wait for it (ina_merge) until none of the job is left.
-// Otherwise one dead port could hold all contexts.
+// A silent job expires (ina_expiry): it breaks and is freed, or lapses.
 //
 // A job has the VLAN and the priority of the JOIN that opened its context.
 //
@@ -147,19 +140,14 @@ module ina_jobs #(
 
   // ask_valid comes late in a clock, so it is used in the next one. A port that is answered in that
   // clock asks no more.
-  logic [PORT_COUNT-1:0] asked;
-  logic [PORT_COUNT-1:0] wanted;
+  logic [PORT_COUNT-1:0] asked, wanted;
 
   assign wanted = asked & ~answer_valid;
 
   always_ff @(posedge clk) asked <= rst ? '0 : ask_valid & ~answer_valid;
 
   // The stages of a request, one clock each.
-  logic asks;
-  logic choosing;
-  logic looking;
-  logic comparing;
-  logic deciding;
+  logic asks, choosing, looking, comparing, deciding;
 
   assign asks = !choosing && !looking && !comparing && !deciding && wanted != '0;
 
@@ -170,8 +158,7 @@ module ina_jobs #(
 
   // The request is taken from one of the asking ports. They take turns, so no port starves while
   // others ask without end.
-  logic [PORT_COUNT-1:0] choice;
-  logic [PORT_COUNT-1:0] request_port;
+  logic [PORT_COUNT-1:0] choice, request_port;
   ina_pkg::ask_t         request;
 
   ina_turn #(.WIDTH(PORT_COUNT)) turn (
@@ -217,20 +204,12 @@ module ina_jobs #(
       : request.window[30] ? {request.window[30:0], 1'b0} : 32'h8000_0000;
 
   // Looked up: the context of its job, or the lowest context that was free in the previous clock.
-  logic             any_free;
-  logic [JOB_W-1:0] lowest_free;
-  logic             known_q;
-  logic             found_q;
-  logic [JOB_W-1:0] index_q;
-  logic             possible;
-  logic [JOB_COUNT-1:0] waits_q;  // jobs that its port has opened and that lack a rank
-  logic [JOB_COUNT-1:0] waits_d;
-  logic [JOB_COUNT-1:0] vlan_q;   // contexts of its VLAN
-  logic [JOB_COUNT-1:0] vlan_d;
-  logic [JOB_COUNT-1:0] asked_q;  // contexts that it may ask for: of no higher priority
-  logic [JOB_COUNT-1:0] asked_d;
-  logic [JOB_COUNT-1:0] knows;    // the context of its job
-  logic [JOB_W-1:0] known_index;
+  logic                 any_free, known_q, found_q, possible;
+  logic [JOB_W-1:0]     lowest_free, known_index, index_q;
+  logic [JOB_COUNT-1:0] waits_d, waits_q;  // jobs that its port has opened and that lack a rank
+  logic [JOB_COUNT-1:0] vlan_d, vlan_q;    // contexts of its VLAN
+  logic [JOB_COUNT-1:0] asked_d, asked_q;  // contexts that it may ask for: of no higher priority
+  logic [JOB_COUNT-1:0] knows;             // the context of its job
 
   always_comb begin
     knows       = '0;
@@ -381,31 +360,19 @@ module ina_jobs #(
       if (take && take_job == JOB_W'(j)) job_before[j*COUNT_W +: COUNT_W] <= job_count;
   end
 
-  // A job that gets a packet before the pulse or in its clock does not expire. A pulse takes effect
-  // one clock later. If a job lacks a rank, only JOINs of its ranks count, because that rank may
-  // never come.
-  logic                 age_q;  // the pulse, one clock later
-  logic [JOB_COUNT-1:0] heard;  // jobs that got a packet since the last pulse
-  logic [JOB_COUNT-1:0] hears;  // jobs that get one in this clock
-  logic [JOB_COUNT-1:0] expired;
-  logic [JOB_COUNT-1:0] expires;
-  logic [JOB_COUNT-1:0] lapses;     // it expires and lacks a rank: it is forgotten with its packets
+  // Silent jobs.
+  logic [JOB_COUNT-1:0] expires, lapses, expired, all_left;
+  logic                 expiry_busy;
 
-  always_comb begin
-    hears = '0;
-    for (int p = 0; p < PORT_COUNT; p++)
-      if (hit_valid[p]) hears[hit_job[p*JOB_W +: JOB_W]] = 1'b1;
-    hears = (hears & job_complete) | grants;
-  end
+  ina_expiry #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT)) expiry (
+      .clk, .rst, .age, .hit_valid, .hit_job, .grants, .known(known_q), .job_valid, .job_complete,
+      .job_broken, .job_lingers, .job_has_block, .ends(all_left), .queue_waiting, .resend_pending,
+      .expires, .lapses, .expired, .stuck, .busy(expiry_busy));
 
   // Two clocks later, when all packets that the port took before are in its queue.
-  logic                  contested_1;
-  logic                  contested_2;
-  logic [PORT_COUNT-1:0] contest_leaves_1;
-  logic [PORT_COUNT-1:0] contest_leaves_2;
-  logic [JOB_W-1:0]      contest_job_0;
-  logic [JOB_W-1:0]      contest_job_1;
-  logic [JOB_W-1:0]      contest_job_2;
+  logic                  contested_1, contested_2;
+  logic [PORT_COUNT-1:0] contest_leaves_1, contest_leaves_2;
+  logic [JOB_W-1:0]      contest_job_0, contest_job_1, contest_job_2;
   logic [JOB_COUNT-1:0]  contest_hot;
 
   assign contest_hot = JOB_COUNT'(contested_2) << contest_job_2;
@@ -418,24 +385,8 @@ module ina_jobs #(
     {contest_job_0, contest_job_1, contest_job_2} <= {contest_job, contest_job_0, contest_job_1};
   end
 
-  assign expires = age_q ? job_valid & ~heard & ~expired & ~job_lingers : '0;
-  assign lapses  = expires & ~job_complete & ~job_broken;
-  assign busy    = age_q || expired != '0 || (job_has_block & ~job_valid) != '0
-      || contest_breaks != '0 || contest_leaves != '0 || contested_1 || contested_2;
-
-  // A job that had expired or ended before the pulse, and still has packets that wait: the port
-  // where they wait takes nothing.
-  logic [JOB_COUNT-1:0] ends_late;
-  logic [JOB_COUNT-1:0] overdue;
-
-  assign ends_late = expired | (job_has_block & ~job_valid);
-
-  always_ff @(posedge clk) begin
-    overdue <= rst ? '0 : ends_late & (overdue | {JOB_COUNT{age_q}});
-    for (int p = 0; p < PORT_COUNT; p++)
-      stuck[p] <= !rst && (overdue & (queue_waiting[p*JOB_COUNT +: JOB_COUNT]
-          | resend_pending[p*JOB_COUNT +: JOB_COUNT])) != '0;
-  end
+  assign busy = expiry_busy || contest_breaks != '0 || contest_leaves != '0 || contested_1
+      || contested_2;
 
   // Jobs that break now and were not broken before.
   logic [JOB_COUNT-1:0] breaks;
@@ -448,12 +399,10 @@ module ina_jobs #(
   end
 
   // For each port, the jobs whose LEAVE has gone out, including this clock.
-  logic [PORT_COUNT*JOB_COUNT-1:0] left_q;
-  logic [PORT_COUNT*JOB_COUNT-1:0] left_d;
+  logic [PORT_COUNT*JOB_COUNT-1:0] left_d, left_q;
   logic [PORT_COUNT*JOB_COUNT-1:0] gone_q;    // they count as left when no packet of them waits
   logic [JOB_COUNT-1:0]            done_hot;
   logic [JOB_COUNT-1:0]            waits;     // a packet of the job is in a queue
-  logic [JOB_COUNT-1:0]            all_left;
 
   assign done_hot = done_valid ? JOB_COUNT'(1) << done_job : '0;
 
@@ -489,15 +438,12 @@ module ina_jobs #(
     job_valid    <= job_valid & ~frees;
     job_complete <= job_complete & ~frees;
     job_lingers  <= lingers_d;
+    job_broken   <= job_broken | breaks;
+    left_q       <= left_d;
     if (tick) ticked <= job_lingers & lingers_d;
     newly_closed  <= all_left & ~job_lingers;
     newly_broken  <= breaks;
     newly_expired <= expires;
-    job_broken    <= job_broken | breaks;
-    age_q         <= age;
-    heard         <= (age_q ? '0 : heard) | hears;
-    expired       <= (expired | expires) & ~all_left;
-    left_q        <= left_d;
     for (int p = 0; p < PORT_COUNT; p++) begin
       if (leave_valid[p]) gone_q[p*JOB_COUNT + 32'(hit_job[p*JOB_W +: JOB_W])] <= 1'b1;
       if (contested_2 && contest_leaves_2[p]) gone_q[p*JOB_COUNT + 32'(contest_job_2)] <= 1'b1;
@@ -517,7 +463,6 @@ module ina_jobs #(
           job_valid[j]    <= 1'b1;
           job_broken[j]   <= 1'b0;
           job_complete[j] <= children == 16'd1;
-          expired[j]      <= 1'b0;
           bordered[j]     <= is_border;
           downed[j]       <= 1'b0;
         end else if (from_above) begin
@@ -544,17 +489,8 @@ module ina_jobs #(
       end
     end
     if (rst) begin
-      job_valid     <= '0;
-      job_freed     <= '0;
-      job_complete  <= '0;
-      job_broken    <= '0;
-      job_lingers   <= '0;
-      ticked        <= '0;
-      expired       <= '0;
-      heard         <= '0;
-      newly_closed  <= '0;
-      newly_broken  <= '0;
-      newly_expired <= '0;
+      {job_valid, job_freed, job_complete, job_broken, job_lingers, ticked} <= '0;
+      {newly_closed, newly_broken, newly_expired} <= '0;
     end
   end
 
