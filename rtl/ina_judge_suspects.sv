@@ -26,8 +26,8 @@ module ina_judge_suspects #(
     input logic             learn,  // a flow begins
     input logic [JOB_W-1:0] learn_job,
 
-    // For the packet that is decided now, of this job's flow: if it is a suspect, it evicts the
-    // flow.
+    // For the packet that is decided in this clock, of this job's flow: if it is a suspect, it
+    // evicts the flow.
     input  logic [JOB_W-1:0] job,
     output logic             puts_out,
 

@@ -65,7 +65,7 @@ module ina_parse #(
   localparam logic [15:0] ETHERTYPE_IPV6 = 16'h86DD;
   localparam logic [7:0]  PROTOCOL_UDP   = 8'd17;
 
-  // The UDP length counts 24 bytes besides the payload, a quad and a half: UDP 8, BTH 12, iCRC 4.
+  // The UDP length counts 24 bytes more than the payload, a quad and a half: UDP 8, BTH 12, iCRC 4.
   // IPv4's total length includes the IPv4 header; IPv6's payload length does not include IPv6's.
   localparam logic [3:0]  UDP_REST      = 4'd8;
   localparam logic [11:0] UDP_QUADS_MAX = 12'(MTU / 16 + 1);
