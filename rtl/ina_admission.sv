@@ -32,7 +32,7 @@ module ina_admission #(
     input  logic [JOB_W-1:0] answer_job,
     output logic             learn,  // learn its flow, for answer_job
 
-    output logic             answered,  // the JOIN is taken, dropped (held) or passed now
+    output logic             answered,  // the JOIN is taken, held (dropped) or passed in this clock
     output logic             granted,   // valid with answered, like held and granted_job
     output logic             held,
     output logic [JOB_W-1:0] granted_job,

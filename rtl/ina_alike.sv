@@ -30,7 +30,7 @@ module ina_alike #(
   localparam int HEADER_T_W = ina_pkg::HEADER_T_W;
   localparam int OPCODE_AT  = ina_pkg::BTH_OPCODE_AT * 8;
   localparam int PKEY_AT    = ina_pkg::BTH_PKEY_AT * 8;
-  localparam int QUADS_AT   = ina_pkg::HEADER_W;
+  localparam int QUADS_AT   = ina_pkg::QUADS_AT;
   localparam int QUADS_W    = ina_pkg::QUADS_W;
 
   // Each bit compares two lanes. All lanes in one bit would be too slow for one clock.

@@ -50,9 +50,9 @@ module ina_check (
     output logic                       busy          // a beat is in this module
 );
   localparam int LANE_W = ina_pkg::LANE_W;
-  localparam int QUAD_W = ina_pkg::LANE_W * 4;
+  localparam int QUAD_W = ina_pkg::QUAD_W;
 
-  // First clock: the CRC of the beat alone.
+  // First clock: the CRC of this beat only.
   logic                       c_head;
   logic                       c_valid;
   logic                       c_first;
@@ -116,8 +116,8 @@ module ina_check (
   assign next_first     = c_first;
   assign next_last      = c_last;
   assign next_candidate = c_candidate;
-  assign next_lane_0    = c_data[31:0];
-  assign next_job_id    = c_data[64 +: 64];
+  assign next_lane_0    = c_data[LANE_W-1:0];
+  assign next_job_id    = c_data[ina_pkg::MESSAGE_JOB_ID_AT*8 +: 64];
   assign busy           = c_head || c_valid || m_valid;
 
   always_ff @(posedge clk) begin

@@ -45,8 +45,8 @@ module ina_elsewhere #(
     output logic [JOB_COUNT*KNOWN_W-1:0]   known,
     input  logic [OTHER_COUNT*KNOWN_W-1:0] others,
 
-    // To and from ina_keys: compare the key of the packet at m_* with that of one flow. Held until
-    // done.
+    // To and from ina_keys: compare the key of the packet at m_* with that of one flow. Stays
+    // until done.
     output ina_pkg::search_t search,
     input  ina_pkg::found_t  found,
 

@@ -60,17 +60,17 @@ module ina_ends #(
   end_t joined;
   end_t relayed;
   end_t late;   // waited for this clock
-  end_t now;
+  end_t reported;
   logic late_valid;
   logic tells;
   logic sums;
 
-  assign joined  = {join_raw, join_leave, join_job, join_mask, join_beat, join_quads};
-  assign relayed = {relay_raw, relay_leave, relay_job, relay_mask, relay_beat, relay_quads};
-  assign now     = join_valid ? joined : late_valid ? late : relayed;
-  assign tells   = join_valid || late_valid || relay_valid;
-  assign sums    = join_valid && !join_raw;
-  assign busy    = late_valid || m_valid;
+  assign joined   = {join_raw, join_leave, join_job, join_mask, join_beat, join_quads};
+  assign relayed  = {relay_raw, relay_leave, relay_job, relay_mask, relay_beat, relay_quads};
+  assign reported = join_valid ? joined : late_valid ? late : relayed;
+  assign tells    = join_valid || late_valid || relay_valid;
+  assign sums     = join_valid && !join_raw;
+  assign busy     = late_valid || m_valid;
 
   always_ff @(posedge clk) begin
     late_valid <= join_valid && relay_valid && !rst;
@@ -80,17 +80,17 @@ module ina_ends #(
   always_ff @(posedge clk) begin
     m_valid <= tells && !rst;
     m_up    <= sums && join_part && !rst;
-    m_leave <= tells && now.leave && !rst;
+    m_leave <= tells && reported.leave && !rst;
     if (tells) begin
-      m_raw     <= now.raw;
-      m_left    <= now.raw ? now.mask : '1;
-      m_job     <= now.job;
-      m_mask    <= now.mask;
-      m_counted <= now.raw ? now.mask : '0;
-      m_beat    <= now.beat;
-      m_quads   <= now.quads;
+      m_raw     <= reported.raw;
+      m_left    <= reported.raw ? reported.mask : '1;
+      m_job     <= reported.job;
+      m_mask    <= reported.mask;
+      m_counted <= reported.raw ? reported.mask : '0;
+      m_beat    <= reported.beat;
+      m_quads   <= reported.quads;
       for (int p = 0; p < PORT_COUNT; p++)
-        if (sums) m_counted[p] <= job_mask[p*JOB_COUNT + 32'(now.job)];
+        if (sums) m_counted[p] <= job_mask[p*JOB_COUNT + 32'(reported.job)];
     end
   end
 

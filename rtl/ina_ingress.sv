@@ -55,7 +55,7 @@ module ina_ingress #(
     input  logic [JOB_COUNT*SLOT_W-1:0] job_window,
     input  logic [JOB_COUNT-1:0] job_complete,
     input  logic [JOB_COUNT-1:0] job_broken,
-    input  logic [JOB_COUNT-1:0] job_over,
+    input  logic [JOB_COUNT-1:0] job_lingers,
     input  logic [JOB_COUNT-1:0] job_border,
     input  logic [JOB_COUNT-1:0] job_early,
     input  logic [JOB_COUNT-1:0] job_unanswered,
@@ -193,20 +193,24 @@ module ina_ingress #(
                     ? {checked_header.bytes[ina_pkg::VLAN_TCI_AT*8 +: 8],
                        checked_header.bytes[(ina_pkg::VLAN_TCI_AT + 1)*8 +: 8]}
                     : {priority_untagged, 13'd0},
-                checked_data[224 +: 32], checked_data[192 +: 32], checked_data[48 +: 16],
-                checked_data[64 +: 64]};
+                checked_data[ina_pkg::MESSAGE_WINDOW_AT*8 +: 32],
+                checked_data[ina_pkg::MESSAGE_PLACE_AT*8 +: 32],
+                checked_data[ina_pkg::MESSAGE_RANKS_AT*8 +: 16],
+                checked_data[ina_pkg::MESSAGE_JOB_ID_AT*8 +: 64]};
 
   // A TRACE whose slot is empty. It has two beats of payload; the slot of level 3 is in the second
   // one.
   localparam int TRACE_SLOT_W = ina_pkg::TRACE_SLOT_W;
+  localparam int LEVEL_1_AT   = ina_pkg::MESSAGE_HEADER_BYTES * 8;
+  localparam int LEVEL_2_AT   = LEVEL_1_AT + TRACE_SLOT_W;
   logic is_trace;
 
   always_ff @(posedge clk) begin
     if (checked_valid && checked_first)
       is_trace <= checked_candidate
           && (trace_level == 2'd3
-              || (trace_level == 2'd2 && checked_data[3*TRACE_SLOT_W +: TRACE_SLOT_W] == '0)
-              || (trace_level == 2'd1 && checked_data[2*TRACE_SLOT_W +: TRACE_SLOT_W] == '0))
+              || (trace_level == 2'd2 && checked_data[LEVEL_2_AT +: TRACE_SLOT_W] == '0)
+              || (trace_level == 2'd1 && checked_data[LEVEL_1_AT +: TRACE_SLOT_W] == '0))
           && checked_data[31:0] == {ina_pkg::TYPE_TRACE, ina_pkg::MESSAGE_MAGIC_VERSION}
           && checked_header.bytes[ina_pkg::BTH_OPCODE_AT*8 +: 8] == ina_pkg::RC_SEND_ONLY
           && checked_header.quads == ina_pkg::QUADS_W'(ina_pkg::TRACE_QUADS);
@@ -230,7 +234,8 @@ module ina_ingress #(
       .token_valid, .token_pass,
       .ask_valid,
       .answer_valid, .answer_granted, .answer_held, .answer_job,
-      .job_window, .job_complete, .job_broken, .job_over, .job_border, .job_early, .job_unanswered, .job_freed,
+      .job_window, .job_complete, .job_broken, .job_lingers, .job_border, .job_early,
+      .job_unanswered, .job_freed,
       .break_valid, .leave_valid, .hit_valid, .hit_job, .known, .others, .search, .found,
       .contest_valid, .contest_job, .contest_breaks, .contest_leaves,
       .write_valid, .write_job, .write_beat, .write_opens, .commit_valid, .commit_header,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The job table: which ranks may join and which have joined, and which jobs are broken or over.
+// The job table: which ranks may join and which have joined, and which jobs are broken.
 //
 // Children are the hosts and switches below that have ranks of a job. Each has one flow, on its own
 // port. One of these flows may be the job's border, which continues upward; then the down flow of
@@ -12,18 +12,11 @@
 // for it, but takes another context or is refused: the packets under way may wait for an output
 // that is stuck, and a JOIN that waits stops its port.
 //
-// If there are other switches, a broken job that all children have left is `over`: it stays for a
+// If there are other switches, a broken job that all children have left lingers: it stays for a
 // quiet time, in which its packets are dropped, and is freed then. A receiver at another switch may
 // not have left. If packets passed raw, it could combine them with a sum that is still under way.
 //
-// If no packet of a job came between two pulses of `age`, the job has expired: its hosts are dead
-// or were idle for too long. It breaks, so that its packets are sent raw, and is freed when no
-// packet of it is left. But an expired job that lacks a rank is freed immediately, and its JOINs
-// are lost: their senders retransmit them, and so ask again.
-//
-// Packets of an expired job may wait for an output that takes nothing. At the next pulse such a
-// port is `stuck`: it loses the packets that wait for it (ina_merge) until none of the job is left.
-// Otherwise one dead port could hold all contexts.
+// A silent job expires (ina_expiry): it breaks and is freed, or lapses.
 //
 // A job has the VLAN and the priority of the JOIN that opened its context.
 //
@@ -32,9 +25,9 @@
 // may ask. The JOINs of one job's ranks come close together and ask once: the job that asked last
 // does not ask again.
 //
-// A request takes six clocks: it is chosen by turns, registered, looked up, compared with the state
-// of its job, decided, and answered. The state of all jobs is kept in vectors of JOB_COUNT bits, so
-// that one operation serves all jobs.
+// A request takes six clocks: it is chosen by round robin, registered, looked up, compared with the
+// state of its job, decided, and answered. The state of all jobs is kept in vectors of JOB_COUNT
+// bits, so that one operation serves all jobs.
 
 `default_nettype none
 
@@ -65,7 +58,7 @@ module ina_jobs #(
     input  logic [PORT_COUNT*ina_pkg::ASK_T_W-1:0] ask,
     output logic [PORT_COUNT-1:0]                  answer_valid,
     output logic                                   answer_granted,
-    output logic                                   answer_held,  // not now, but perhaps later
+    output logic                                   answer_held,  // dropped; perhaps granted later
     output logic [JOB_W-1:0]                       answer_job,
     output logic [JOB_COUNT-1:0]                   context_wanted,  // with it: contexts to ask for
 
@@ -97,7 +90,7 @@ module ina_jobs #(
     output logic [JOB_COUNT-1:0]            job_valid,
     output logic [JOB_COUNT-1:0]            job_complete,
     output logic [JOB_COUNT-1:0]            job_broken,
-    output logic [JOB_COUNT-1:0]            job_over,  // broken, and all children have left
+    output logic [JOB_COUNT-1:0]            job_lingers,  // broken, and all children have left
     // For each port, the jobs that have there:
     output logic [PORT_COUNT*JOB_COUNT-1:0] job_mask,    // a child
     output logic [PORT_COUNT*JOB_COUNT-1:0] job_border,  // a child that is the border
@@ -121,7 +114,7 @@ module ina_jobs #(
     output logic                 take,
     output logic [JOB_W-1:0]     take_job,
     output logic [JOB_COUNT-1:0] job_idle,
-    input  logic [JOB_COUNT-1:0] job_held,
+    input  logic [JOB_COUNT-1:0] job_has_block,
 
     // One clock each, for ina_counters.
     output logic                 opened,  // valid with the answer
@@ -147,19 +140,14 @@ module ina_jobs #(
 
   // ask_valid comes late in a clock, so it is used in the next one. A port that is answered in that
   // clock asks no more.
-  logic [PORT_COUNT-1:0] asked;
-  logic [PORT_COUNT-1:0] wanted;
+  logic [PORT_COUNT-1:0] asked, wanted;
 
   assign wanted = asked & ~answer_valid;
 
   always_ff @(posedge clk) asked <= rst ? '0 : ask_valid & ~answer_valid;
 
   // The stages of a request, one clock each.
-  logic asks;
-  logic choosing;
-  logic looking;
-  logic comparing;
-  logic deciding;
+  logic asks, choosing, looking, comparing, deciding;
 
   assign asks = !choosing && !looking && !comparing && !deciding && wanted != '0;
 
@@ -170,8 +158,7 @@ module ina_jobs #(
 
   // The request is taken from one of the asking ports. They take turns, so no port starves while
   // others ask without end.
-  logic [PORT_COUNT-1:0] choice;
-  logic [PORT_COUNT-1:0] request_port;
+  logic [PORT_COUNT-1:0] choice, request_port;
   ina_pkg::ask_t         request;
 
   ina_turn #(.WIDTH(PORT_COUNT)) turn (
@@ -185,17 +172,17 @@ module ina_jobs #(
     end
   end
 
-  // The part of the place that concerns this switch. Without a place all ranks of the job are at
-  // this switch.
+  // The number of children in the place is that for this switch's level. Without a place all ranks
+  // of the job are at this switch.
   logic [15:0]        children;
-  logic               is_border;  // the connection turns round higher up
+  logic               is_border;  // the connection continues to a higher switch
   logic               from_above;
   logic [PORTS_W-1:0] child_ports;
 
   assign children  = request.place == '0 ? request.rank_count
       : level == 2'd3 ? 16'(request.place[16 +: 8])
       : level == 2'd2 ? 16'(request.place[8 +: 8]) : 16'(request.place[0 +: 8]);
-  assign is_border = request.place[24 +: 8] > 8'(level);
+  assign is_border = request.place[ina_pkg::PLACE_LEVEL_AT*8 +: 8] > 8'(level);
 
   always_ff @(posedge clk) begin : count_ports
     logic [PORTS_W-1:0] count;
@@ -217,20 +204,12 @@ module ina_jobs #(
       : request.window[30] ? {request.window[30:0], 1'b0} : 32'h8000_0000;
 
   // Looked up: the context of its job, or the lowest context that was free in the previous clock.
-  logic             any_free;
-  logic [JOB_W-1:0] lowest_free;
-  logic             known_q;
-  logic             found_q;
-  logic [JOB_W-1:0] index_q;
-  logic             possible;
-  logic [JOB_COUNT-1:0] waits_q;  // jobs that its port has opened and that lack a rank
-  logic [JOB_COUNT-1:0] waits_d;
-  logic [JOB_COUNT-1:0] vlan_q;   // contexts of its VLAN
-  logic [JOB_COUNT-1:0] vlan_d;
-  logic [JOB_COUNT-1:0] asked_q;  // contexts that it may ask for: of no higher priority
-  logic [JOB_COUNT-1:0] asked_d;
-  logic [JOB_COUNT-1:0] knows;    // the context of its job
-  logic [JOB_W-1:0] known_index;
+  logic                 any_free, known_q, found_q, possible;
+  logic [JOB_W-1:0]     lowest_free, known_index, index_q;
+  logic [JOB_COUNT-1:0] waits_d, waits_q;  // jobs that its port has opened and that lack a rank
+  logic [JOB_COUNT-1:0] vlan_d, vlan_q;    // contexts of its VLAN
+  logic [JOB_COUNT-1:0] asked_d, asked_q;  // contexts that it may ask for: of no higher priority
+  logic [JOB_COUNT-1:0] knows;             // the context of its job
 
   always_comb begin
     knows       = '0;
@@ -257,7 +236,7 @@ module ina_jobs #(
   always_ff @(posedge clk) begin
     any_free <= 1'b0;
     for (int j = JOB_COUNT - 1; j >= 0; j--) begin
-      if (!job_valid[j] && !job_held[j]) begin
+      if (!job_valid[j] && !job_has_block[j]) begin
         any_free    <= 1'b1;
         lowest_free <= JOB_W'(j);
       end
@@ -280,12 +259,12 @@ module ina_jobs #(
   //
   // A port at its quota of jobs that lack a rank gets no context, nor does a VLAN at its quota.
   logic [JOB_COUNT-1:0]  index_hot;
-  logic [COUNT_W-1:0]    share;  // quota of a port; constant
+  logic [COUNT_W-1:0]    port_limit;  // quota of a port; constant
   logic [COUNT_W-1:0]    waits_count;
-  logic                  has_share;
-  logic [COUNT_W-1:0]    vlan_share;  // quota of a VLAN; constant
+  logic                  port_full;   // the port is at its quota
+  logic [COUNT_W-1:0]    vlan_limit;  // quota of a VLAN; constant
   logic [COUNT_W-1:0]    vlan_count;
-  logic                  vlan_full;
+  logic                  vlan_full;   // the VLAN is at its quota
   logic                  held;
   logic [JOB_COUNT-1:0]  lacks_context;  // contexts that it asks for
   logic [63:0]           wanted_by;      // job id of the last JOIN that asked
@@ -309,11 +288,11 @@ module ina_jobs #(
   assign lacks_down = known_q && job_valid[index_q] && !job_broken[index_q] && !downed[index_q]
       && !(job_complete[index_q] && !bordered[index_q]);
 
-  assign lacks_free = !from_above && possible && !known_q && (!found_q || vlan_full) && !has_share;
+  assign lacks_free = !from_above && possible && !known_q && (!found_q || vlan_full) && !port_full;
 
   assign index_hot = JOB_COUNT'(1) << index_q;
-  assign has_share = waits_count >= share;
-  assign vlan_full = vlan_count >= vlan_share;
+  assign port_full = waits_count >= port_limit;
+  assign vlan_full = vlan_count >= vlan_limit;
 
   always_comb begin
     waits_count = '0;
@@ -325,20 +304,20 @@ module ina_jobs #(
   end
 
   always_ff @(posedge clk) begin
-    share <= JOB_COUNT > 1 ? COUNT_W'(JOB_COUNT - 1) : COUNT_W'(1);
-    if (quota != '0 && quota < 7'(JOB_COUNT)) share <= COUNT_W'(quota);
-    vlan_share <= COUNT_W'(JOB_COUNT);
-    if (vlan_quota != '0 && vlan_quota < 7'(JOB_COUNT)) vlan_share <= COUNT_W'(vlan_quota);
+    port_limit <= JOB_COUNT > 1 ? COUNT_W'(JOB_COUNT - 1) : COUNT_W'(1);
+    if (quota != '0 && quota < 7'(JOB_COUNT)) port_limit <= COUNT_W'(quota);
+    vlan_limit <= COUNT_W'(JOB_COUNT);
+    if (vlan_quota != '0 && vlan_quota < 7'(JOB_COUNT)) vlan_limit <= COUNT_W'(vlan_quota);
   end
 
   always_ff @(posedge clk) begin
     if (comparing) begin
       held <= from_above ? lacks_down && !job_begun[index_q]
-                         : possible && !known_q && found_q && !vlan_full && has_share;
+                         : possible && !known_q && found_q && !vlan_full && port_full;
       fits <= (from_above ? lacks_down && job_begun[index_q]
-                          : possible && (known_q ? lacks : found_q && !vlan_full && !has_share))
+                          : possible && (known_q ? lacks : found_q && !vlan_full && !port_full))
           ? index_hot : '0;
-      opens <= !from_above && possible && !known_q && found_q && !vlan_full && !has_share;
+      opens <= !from_above && possible && !known_q && found_q && !vlan_full && !port_full;
       lacked_q <= lacks_free && !found_q;
       lacks_context <= '0;
       if (lacks_free && request.job_id != wanted_by)
@@ -381,31 +360,19 @@ module ina_jobs #(
       if (take && take_job == JOB_W'(j)) job_before[j*COUNT_W +: COUNT_W] <= job_count;
   end
 
-  // A job that gets a packet before the pulse or in its clock does not expire. A pulse takes effect
-  // one clock later. If a job lacks a rank, only JOINs of its ranks count, because that rank may
-  // never come.
-  logic                 age_q;      // the pulse, one clock later
-  logic [JOB_COUNT-1:0] heard;      // jobs that got a packet since the last pulse
-  logic [JOB_COUNT-1:0] heard_now;  // jobs that get one in this clock
-  logic [JOB_COUNT-1:0] expired;
-  logic [JOB_COUNT-1:0] expires;
-  logic [JOB_COUNT-1:0] lapses;     // it expires and lacks a rank: it is forgotten with its packets
+  // Silent jobs.
+  logic [JOB_COUNT-1:0] expires, lapses, expired, all_left;
+  logic                 expiry_busy;
 
-  always_comb begin
-    heard_now = '0;
-    for (int p = 0; p < PORT_COUNT; p++)
-      if (hit_valid[p]) heard_now[hit_job[p*JOB_W +: JOB_W]] = 1'b1;
-    heard_now = (heard_now & job_complete) | grants;
-  end
+  ina_expiry #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT)) expiry (
+      .clk, .rst, .age, .hit_valid, .hit_job, .grants, .known(known_q), .job_valid, .job_complete,
+      .job_broken, .job_lingers, .job_has_block, .ends(all_left), .queue_waiting, .resend_pending,
+      .expires, .lapses, .expired, .stuck, .busy(expiry_busy));
 
   // Two clocks later, when all packets that the port took before are in its queue.
-  logic                  contested_1;
-  logic                  contested_2;
-  logic [PORT_COUNT-1:0] contest_leaves_1;
-  logic [PORT_COUNT-1:0] contest_leaves_2;
-  logic [JOB_W-1:0]      contest_job_0;
-  logic [JOB_W-1:0]      contest_job_1;
-  logic [JOB_W-1:0]      contest_job_2;
+  logic                  contested_1, contested_2;
+  logic [PORT_COUNT-1:0] contest_leaves_1, contest_leaves_2;
+  logic [JOB_W-1:0]      contest_job_0, contest_job_1, contest_job_2;
   logic [JOB_COUNT-1:0]  contest_hot;
 
   assign contest_hot = JOB_COUNT'(contested_2) << contest_job_2;
@@ -418,24 +385,8 @@ module ina_jobs #(
     {contest_job_0, contest_job_1, contest_job_2} <= {contest_job, contest_job_0, contest_job_1};
   end
 
-  assign expires = age_q ? job_valid & ~heard & ~expired & ~job_over : '0;
-  assign lapses  = expires & ~job_complete & ~job_broken;
-  assign busy    = age_q || expired != '0 || (job_held & ~job_valid) != '0 || contest_breaks != '0
-      || contest_leaves != '0 || contested_1 || contested_2;
-
-  // A job that had expired or ended before the pulse, and still has packets that wait: the port
-  // where they wait takes nothing.
-  logic [JOB_COUNT-1:0] ends_late;
-  logic [JOB_COUNT-1:0] overdue;
-
-  assign ends_late = expired | (job_held & ~job_valid);
-
-  always_ff @(posedge clk) begin
-    overdue <= rst ? '0 : ends_late & (overdue | {JOB_COUNT{age_q}});
-    for (int p = 0; p < PORT_COUNT; p++)
-      stuck[p] <= !rst && (overdue & (queue_waiting[p*JOB_COUNT +: JOB_COUNT]
-          | resend_pending[p*JOB_COUNT +: JOB_COUNT])) != '0;
-  end
+  assign busy = expiry_busy || contest_breaks != '0 || contest_leaves != '0 || contested_1
+      || contested_2;
 
   // Jobs that break now and were not broken before.
   logic [JOB_COUNT-1:0] breaks;
@@ -448,12 +399,10 @@ module ina_jobs #(
   end
 
   // For each port, the jobs whose LEAVE has gone out, including this clock.
-  logic [PORT_COUNT*JOB_COUNT-1:0] left_q;
-  logic [PORT_COUNT*JOB_COUNT-1:0] left_d;
+  logic [PORT_COUNT*JOB_COUNT-1:0] left_d, left_q;
   logic [PORT_COUNT*JOB_COUNT-1:0] gone_q;    // they count as left when no packet of them waits
   logic [JOB_COUNT-1:0]            done_hot;
   logic [JOB_COUNT-1:0]            waits;     // a packet of the job is in a queue
-  logic [JOB_COUNT-1:0]            all_left;
 
   assign done_hot = done_valid ? JOB_COUNT'(1) << done_job : '0;
 
@@ -471,33 +420,30 @@ module ina_jobs #(
       all_left = all_left
           & (left_d[p*JOB_COUNT +: JOB_COUNT] | ~job_mask[p*JOB_COUNT +: JOB_COUNT]);
     end
-    all_left = all_left | job_over | lapses | (job_valid & expired & job_quiet & ~waits);
+    all_left = all_left | job_lingers | lapses | (job_valid & expired & job_quiet & ~waits);
   end
 
   // The time to the next tick may be short, but the next two ticks are at least a quiet time apart.
-  logic                 several;  // other switches may have ranks of the jobs here; constant
-  logic [JOB_COUNT-1:0] lingers;  // job_over in the next clock
-  logic [JOB_COUNT-1:0] ticked;   // job_over at the last tick
+  logic                 several;    // other switches may have ranks of the jobs here; constant
+  logic [JOB_COUNT-1:0] lingers_d;  // job_lingers in the next clock
+  logic [JOB_COUNT-1:0] ticked;     // job_lingers at the last tick
   logic [JOB_COUNT-1:0] frees;
 
-  assign several = level > 2'd1 || uplinks != '0;
-  assign lingers = all_left & job_broken & {JOB_COUNT{several}} & ~(ticked & {JOB_COUNT{tick}});
-  assign frees   = all_left & ~lingers;
+  assign several   = level > 2'd1 || uplinks != '0;
+  assign lingers_d = all_left & job_broken & {JOB_COUNT{several}} & ~(ticked & {JOB_COUNT{tick}});
+  assign frees     = all_left & ~lingers_d;
 
   always_ff @(posedge clk) begin
-    job_freed     <= frees;
-    job_valid     <= job_valid & ~frees;
-    job_complete  <= job_complete & ~frees;
-    job_over      <= lingers;
-    if (tick) ticked <= job_over & lingers;
-    newly_closed  <= all_left & ~job_over;
+    job_freed    <= frees;
+    job_valid    <= job_valid & ~frees;
+    job_complete <= job_complete & ~frees;
+    job_lingers  <= lingers_d;
+    job_broken   <= job_broken | breaks;
+    left_q       <= left_d;
+    if (tick) ticked <= job_lingers & lingers_d;
+    newly_closed  <= all_left & ~job_lingers;
     newly_broken  <= breaks;
     newly_expired <= expires;
-    job_broken    <= job_broken | breaks;
-    age_q         <= age;
-    heard         <= (age_q ? '0 : heard) | heard_now;
-    expired       <= (expired | expires) & ~all_left;
-    left_q        <= left_d;
     for (int p = 0; p < PORT_COUNT; p++) begin
       if (leave_valid[p]) gone_q[p*JOB_COUNT + 32'(hit_job[p*JOB_W +: JOB_W])] <= 1'b1;
       if (contested_2 && contest_leaves_2[p]) gone_q[p*JOB_COUNT + 32'(contest_job_2)] <= 1'b1;
@@ -517,7 +463,6 @@ module ina_jobs #(
           job_valid[j]    <= 1'b1;
           job_broken[j]   <= 1'b0;
           job_complete[j] <= children == 16'd1;
-          expired[j]      <= 1'b0;
           bordered[j]     <= is_border;
           downed[j]       <= 1'b0;
         end else if (from_above) begin
@@ -544,17 +489,8 @@ module ina_jobs #(
       end
     end
     if (rst) begin
-      job_valid     <= '0;
-      job_freed     <= '0;
-      job_complete  <= '0;
-      job_broken    <= '0;
-      job_over      <= '0;
-      ticked        <= '0;
-      expired       <= '0;
-      heard         <= '0;
-      newly_closed  <= '0;
-      newly_broken  <= '0;
-      newly_expired <= '0;
+      {job_valid, job_freed, job_complete, job_broken, job_lingers, ticked} <= '0;
+      {newly_closed, newly_broken, newly_expired} <= '0;
     end
   end
 

@@ -57,8 +57,8 @@ module ina_join #(
     // Jobs, as in ina_verdict.
     input  logic [JOB_COUNT-1:0] job_valid,
     input  logic [JOB_COUNT-1:0] job_broken,
-    input  logic [JOB_COUNT-1:0] others_over,
-    output logic [JOB_COUNT-1:0] over,
+    input  logic [JOB_COUNT-1:0] others_stopped,
+    output logic [JOB_COUNT-1:0] stopped,
     output logic [JOB_COUNT-1:0] closing,
     output logic                 undo_valid,
     output logic [JOB_W-1:0]     undo_job,
@@ -106,7 +106,6 @@ module ina_join #(
     logic [PORT_COUNT-1:0] from;
     logic [PORT_COUNT-1:0] mask;
   } packet_t;
-  localparam int PACKET_W = 2 + JOB_W + SLOT_W + 2 * PORT_COUNT;
 
   typedef struct packed {
     logic [ina_pkg::BEAT_INDEX_W-1:0] beat;
@@ -150,7 +149,7 @@ module ina_join #(
 
   assign next_pop = next_valid && s0_ready;
 
-  ina_beats #(.SIDE_W(PACKET_W)) beats (
+  ina_beats #(.SIDE_W($bits(next))) beats (
       .clk, .rst, .s_valid(next_valid), .s_ready(s0_ready), .s_quads(next_quads), .s_side(next),
       .waits(1'b0), .m_valid(s0_valid), .m_beat(s0_at.beat), .m_first(s0_at.first),
       .m_last(s0_at.last), .m_quads(s0_at.quads), .m_side(s0), .busy(beats_busy));
@@ -240,9 +239,9 @@ module ina_join #(
   assign m_leave = leave && !m_part;
 
   ina_verdict #(.JOB_COUNT(JOB_COUNT)) verdict (
-      .clk, .rst, .job_valid, .job_broken, .others_over,
+      .clk, .rst, .job_valid, .job_broken, .others_stopped,
       .s_next_job(s2.job), .s_valid(s3_valid), .s_first(m_first), .s_job(m_job), .s_sums(!m_raw),
-      .s_wrong(differs), .s_leave(m_leave), .s_refuse(1'b0), .begins, .m_valid, .over, .closing,
+      .s_wrong(differs), .s_leave(m_leave), .s_refuse(1'b0), .begins, .m_valid, .stopped, .closing,
       .undo_valid, .undo_job, .mismatch);
 
   assign m_load       = s3_valid;

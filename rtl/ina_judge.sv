@@ -73,7 +73,7 @@ module ina_judge #(
     input  logic [JOB_COUNT*SLOT_W-1:0] job_window,  // packets of the job's ring, less one
     input  logic [JOB_COUNT-1:0] job_complete,
     input  logic [JOB_COUNT-1:0] job_broken,
-    input  logic [JOB_COUNT-1:0] job_over,    // packets of these jobs are to be dropped
+    input  logic [JOB_COUNT-1:0] job_lingers,  // packets of these jobs are to be dropped
     input  logic [JOB_COUNT-1:0] job_border,  // jobs whose border is on this port
     input  logic [JOB_COUNT-1:0] job_early,   // down flow here, and its next packet is early
     input  logic [JOB_COUNT-1:0] job_unanswered,  // border here, no sum of the JOINs yet
@@ -131,9 +131,9 @@ module ina_judge #(
   // IPv4's addresses are in the last 8 of IPv6's 32 bytes. Of the 24 bytes before them, 12 are
   // zeros in an IPv4 record. The other 12 are fields that differ from packet to packet and are not
   // part of the key. The VLAN id is the lower 12 bits of a big-endian field.
-  localparam int LONG_AT = 24 + (ina_pkg::IPV4_AT - ina_pkg::IPV6_SOURCE_AT) * 8;
+  localparam int LONG_AT = (ina_pkg::IPV4_AT - ina_pkg::IPV6_SOURCE_AT) * 8;
   localparam int LONG_W  = (ina_pkg::IPV4_SOURCE_AT - ina_pkg::IPV4_AT) * 8;
-  logic [ina_pkg::KEY_W-1:0] early_key;
+  ina_pkg::key_t early_key;
 
   always_comb begin
     early_key = '0;
@@ -145,7 +145,7 @@ module ina_judge #(
                    early_header.is_ipv6,
                    early_header.bytes[ina_pkg::IPV6_SOURCE_AT*8 +: 256],
                    early_header.bytes[ina_pkg::BTH_QPN_AT*8 +: 24]};
-    if (!early_header.is_ipv6) early_key[LONG_AT +: LONG_W] = '0;
+    if (!early_header.is_ipv6) early_key.addresses[LONG_AT +: LONG_W] = '0;
   end
 
   logic [7:0] early_opcode;
@@ -204,7 +204,7 @@ module ina_judge #(
 
   assign broken   = job_broken[flow_job] || (verdict_q.break_job && same);
   assign in_quiet = in_quiet_time && s_roce_data;
-  assign quiet    = in_quiet || (hit && job_over[flow_job]);
+  assign quiet    = in_quiet || (hit && job_lingers[flow_job]);
   assign put_out  = (JOB_COUNT'(verdict_q.put_out) << job_q)
       | (JOB_COUNT'(contest_leaves) << contest_job_q);
   assign hit      = flow_hit && s_roce_data && !(verdict_q.put_out && same)
@@ -269,7 +269,7 @@ module ina_judge #(
   end
 
   // A JOIN whose flow is not known waits for ina_jobs.
-  logic             answered;  // in the previous clock: the JOIN is taken, held or passed now
+  logic             answered;  // one clock after the answer: the JOIN is taken, held or passed
   logic             granted;
   logic             held;
   logic [JOB_W-1:0] granted_job;
@@ -307,7 +307,7 @@ module ina_judge #(
   ina_judge_suspects #(.JOB_COUNT(JOB_COUNT)) suspicion (
       .clk, .patience, .decided_job(job_q), .own(hit_valid), .suspect(suspect_q), .learn,
       .learn_job(answer_job), .job(flow_job), .puts_out,
-      .contest_valid, .contest_job, .known(flow_known), .job_over,
+      .contest_valid, .contest_job, .known(flow_known), .job_lingers,
       .breaks(contest_breaks), .leaves(contest_leaves));
 
   ina_judge_psn #(.SLOT_COUNT(SLOT_COUNT)) psn (

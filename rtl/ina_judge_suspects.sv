@@ -26,18 +26,18 @@ module ina_judge_suspects #(
     input logic             learn,  // a flow begins
     input logic [JOB_W-1:0] learn_job,
 
-    // For the packet that is decided now, of this job's flow: if it is a suspect, it evicts the
-    // flow.
+    // For the packet that is decided in this clock, of this job's flow: if it is a suspect, it
+    // evicts the flow.
     input  logic [JOB_W-1:0] job,
     output logic             puts_out,
 
     // A packet of this job's flow, if it has one, has come in by another port.
     input  logic                 contest_valid,
     input  logic [JOB_W-1:0]     contest_job,
-    input  logic [JOB_COUNT-1:0] known,     // these jobs have a flow
-    input  logic [JOB_COUNT-1:0] job_over,  // packets of these jobs do not count
-    output logic                 breaks,    // one clock later: the job of contest_job breaks
-    output logic                 leaves     // one clock later: its flow is evicted
+    input  logic [JOB_COUNT-1:0] known,        // these jobs have a flow
+    input  logic [JOB_COUNT-1:0] job_lingers,  // packets of these jobs do not count
+    output logic                 breaks,       // one clock later: the job of contest_job breaks
+    output logic                 leaves        // one clock later: its flow is evicted
 );
 
   logic [1:0]           suspects [JOB_COUNT];  // since the flow's last packet, at most 3
@@ -61,7 +61,7 @@ module ina_judge_suspects #(
 
   assign both     = contests && decided_job == contest_job;
   assign more     = 3'(suspects[contest_job]) + 3'd1 + 3'(suspect && both);
-  assign contests = contest_valid && known[contest_job] && !job_over[contest_job];
+  assign contests = contest_valid && known[contest_job] && !job_lingers[contest_job];
   assign silent   = suspects[contest_job] == 2'd3 && !heard[contest_job]
       && !heard_before[contest_job] && !(own && decided_job == contest_job);
 

@@ -17,7 +17,7 @@
 //
 // A context holds its block until it is idle: no packet of its job is under way any more. Then the
 // block is freed, one context after the other, one block every second clock. `any` includes the
-// block two clocks after `held` has fallen, in time for a `look` one clock after that.
+// block two clocks after `has_block` has fallen, in time for a `look` one clock after that.
 //
 // Properties:
 //
@@ -27,7 +27,7 @@
 //   4. A context without a block always finds a grain.
 //   5. From three clocks after the last change on, a context gets the largest block that is no
 //      larger than it asks for, is free, and leaves a grain to each other context without a block.
-//      If there are shares, it is no larger than a context's share.
+//      If there are quotas, it is no larger than MEMORY / JOB_COUNT, or a grain.
 
 `default_nettype none
 
@@ -43,10 +43,10 @@ module ina_memory #(
     input  logic clk,
     input  logic rst,
 
-    input  logic shares,  // constant: no context gets more than its share of the memory
+    input  logic has_quota,  // constant: no block larger than MEMORY / JOB_COUNT, or a grain
 
     // A JOIN asks for a block with `look`. The block is taken two clocks later or more, if no other
-    // block was taken since. The context must have held no block one clock before `look`.
+    // block was taken since. The context must have had no block one clock before `look`.
     input  logic             look,
     input  logic [31:0]      asked,  // minus the packets
     input  logic             take,
@@ -54,9 +54,9 @@ module ina_memory #(
 
     // These contexts no longer need their blocks. Stays 1 until the block is given back.
     input  logic [JOB_COUNT-1:0] idle,
-    output logic [JOB_COUNT-1:0] held,
+    output logic [JOB_COUNT-1:0] has_block,
 
-    // The block that a context holds, or held last.
+    // The block that a context has, or had last.
     output logic [JOB_COUNT*INDEX_W-1:0] job_base,    // its first packet in the memory
     output logic [JOB_COUNT*SLOT_W-1:0]  job_window,  // its packets, less one
 
@@ -80,15 +80,15 @@ module ina_memory #(
     localparam int BLOCKS = GRAINS >> s;
 
     logic [BLOCKS-1:0]  whole;
-    logic [BLOCKS-1:0]  alone;  // lowest bit of whole: a carry chain beats priority logic
+    logic [BLOCKS-1:0]  lowest_one;  // lowest 1 of whole: a carry chain beats priority logic
     logic [FIRST_W-1:0] lowest;
 
-    assign alone = whole & -whole;
+    assign lowest_one = whole & -whole;
 
     always_comb begin
       lowest = '0;
       if (changed[1] || !ina_pkg::SIMULATED)
-        for (int b = 0; b < BLOCKS; b++) if (alone[b]) lowest = lowest | FIRST_W'(b << s);
+        for (int b = 0; b < BLOCKS; b++) if (lowest_one[b]) lowest = lowest | FIRST_W'(b << s);
     end
 
     always_ff @(posedge clk) begin
@@ -112,7 +112,7 @@ module ina_memory #(
       asks <= '1;
       for (int s = 1; s < SIZES; s++)
         asks[s] <= $signed(asked) <= -$signed(32'(GRAIN << s))
-            && !(shares && (GRAIN << s) * JOB_COUNT > MEMORY);
+            && !(has_quota && (GRAIN << s) * JOB_COUNT > MEMORY);
     end
   end
 
@@ -141,27 +141,27 @@ module ina_memory #(
   end
 
   // The lowest context that has a block to give back. `idle` comes late in a clock, so it is used
-  // in the next one. A block that was given back in that clock is no longer held.
-  logic [JOB_COUNT-1:0] over_q;  // in the previous clock: held, and the context was idle
-  logic [JOB_COUNT-1:0] over;
-  logic [JOB_W-1:0]     lowest_over;
+  // in the next one. A block that was given back in that clock does not count.
+  logic [JOB_COUNT-1:0] to_give_q;  // in the previous clock: a block whose context was idle
+  logic [JOB_COUNT-1:0] to_give;
+  logic [JOB_W-1:0]     lowest_to_give;
   logic                 gives;
   logic [JOB_W-1:0]     gives_job;
 
-  always_ff @(posedge clk) over_q <= rst ? '0 : held & idle;
+  always_ff @(posedge clk) to_give_q <= rst ? '0 : has_block & idle;
 
-  assign over = over_q & held;
-  assign busy = (held & idle) != '0 || gives;
+  assign to_give = to_give_q & has_block;
+  assign busy    = (has_block & idle) != '0 || gives;
 
   always_comb begin
-    lowest_over = '0;
-    if (over != '0 || !ina_pkg::SIMULATED)
-      for (int j = JOB_COUNT - 1; j >= 0; j--) if (over[j]) lowest_over = JOB_W'(j);
+    lowest_to_give = '0;
+    if (to_give != '0 || !ina_pkg::SIMULATED)
+      for (int j = JOB_COUNT - 1; j >= 0; j--) if (to_give[j]) lowest_to_give = JOB_W'(j);
   end
 
   always_ff @(posedge clk) begin
-    gives     <= over != '0 && !gives && !rst;
-    gives_job <= lowest_over;
+    gives     <= to_give != '0 && !gives && !rst;
+    gives_job <= lowest_to_give;
   end
 
   // The grains that are taken, and those that are given back. One grain of each block was reserved
@@ -194,18 +194,18 @@ module ina_memory #(
       free  <= (free & ~taken) | given;
       spare <= take ? spare_less : spare_then;
     end
-    if (gives) held[gives_job] <= 1'b0;
+    if (gives) has_block[gives_job] <= 1'b0;
     for (int j = 0; j < JOB_COUNT; j++) begin
       if (take && take_job == JOB_W'(j)) begin
-        held[j]                         <= 1'b1;
-        job_base[j*INDEX_W +: INDEX_W]  <= base_q;
-        job_window[j*SLOT_W +: SLOT_W]  <= window_q;
+        has_block[j]                   <= 1'b1;
+        job_base[j*INDEX_W +: INDEX_W] <= base_q;
+        job_window[j*SLOT_W +: SLOT_W] <= window_q;
       end
     end
     if (rst) begin
-      free  <= '1;
-      spare <= FIRST_W'(GRAINS - JOB_COUNT);
-      held  <= '0;
+      free      <= '1;
+      spare     <= FIRST_W'(GRAINS - JOB_COUNT);
+      has_block <= '0;
     end
   end
 

@@ -42,14 +42,17 @@ module ina_message #(
     output logic                                              m_leave    // is a LEAVE
 );
 
-  localparam int BEAT_W     = ina_pkg::BEAT_W;
-  localparam int LANE_W     = ina_pkg::LANE_W;
-  localparam int LANE_OP_W  = ina_pkg::LANE_OP_W;
-  localparam int FORMAT_W   = ina_pkg::FORMAT_W;
-  localparam int HEADER_T_W = ina_pkg::HEADER_T_W;
-  localparam int OPCODE_AT  = ina_pkg::BTH_OPCODE_AT * 8;
-  localparam int QUADS_AT   = ina_pkg::HEADER_W;
-  localparam int QUADS_W    = ina_pkg::QUADS_W;
+  localparam int BEAT_W       = ina_pkg::BEAT_W;
+  localparam int LANE_W       = ina_pkg::LANE_W;
+  localparam int LANE_OP_W    = ina_pkg::LANE_OP_W;
+  localparam int FORMAT_W     = ina_pkg::FORMAT_W;
+  localparam int HEADER_T_W   = ina_pkg::HEADER_T_W;
+  localparam int OPCODE_AT    = ina_pkg::BTH_OPCODE_AT * 8;
+  localparam int QUADS_AT     = ina_pkg::QUADS_AT;
+  localparam int QUADS_W      = ina_pkg::QUADS_W;
+  localparam int TYPE_AT      = ina_pkg::MESSAGE_TYPE_AT * 8;
+  localparam int NUMBER_AT    = ina_pkg::MESSAGE_NUMBER_AT * 8;
+  localparam int OPERATION_AT = ina_pkg::MESSAGE_OPERATION_AT * 8;
 
   logic begins;  // the first beat of a packet
   logic joins;   // the first beat of a join
@@ -78,8 +81,8 @@ module ina_message #(
           opcode    = opcode | s_header[p*HEADER_T_W + OPCODE_AT +: 8];
           quads     = quads | s_header[p*HEADER_T_W + QUADS_AT +: QUADS_W];
           identity  = identity | s_data[p*BEAT_W +: 32];
-          number    = number | s_data[p*BEAT_W + 32 +: 8];
-          operation = operation | s_data[p*BEAT_W + 40 +: 8];
+          number    = number | s_data[p*BEAT_W + NUMBER_AT +: 8];
+          operation = operation | s_data[p*BEAT_W + OPERATION_AT +: 8];
           marked    = marked | s_header[p*HEADER_T_W + ina_pkg::CONGESTED_AT];
         end
       end
@@ -99,8 +102,8 @@ module ina_message #(
   assign starts = opcode == ina_pkg::RC_SEND_FIRST || opcode == ina_pkg::RC_SEND_ONLY;
   assign ends   = opcode == ina_pkg::RC_SEND_LAST || opcode == ina_pkg::RC_SEND_ONLY;
 
-  assign message_type    = identity[24 +: 8];
-  assign identified      = identity[23:0] == ina_pkg::MESSAGE_MAGIC_VERSION;
+  assign message_type    = identity[TYPE_AT +: 8];
+  assign identified      = identity[TYPE_AT-1:0] == ina_pkg::MESSAGE_MAGIC_VERSION;
   assign control         = identified && opcode == ina_pkg::RC_SEND_ONLY
       && quads == QUADS_W'(ina_pkg::JOIN_QUADS);
   assign number_known    = (INT32 && number == ina_pkg::NUMBER_INT32)

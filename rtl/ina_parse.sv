@@ -57,13 +57,15 @@ module ina_parse #(
 );
   localparam int BEAT_W  = ina_pkg::BEAT_W;
   localparam int QUADS_W = ina_pkg::QUADS_W;
+  localparam int TAG_AT  = ina_pkg::ETHERTYPE_AT * 8;
+  localparam int TAG_W   = ina_pkg::VLAN_BYTES * 8;
 
   localparam logic [15:0] ETHERTYPE_VLAN = 16'h8100;  // IEEE 802.1Q
   localparam logic [15:0] ETHERTYPE_IPV4 = 16'h0800;
   localparam logic [15:0] ETHERTYPE_IPV6 = 16'h86DD;
   localparam logic [7:0]  PROTOCOL_UDP   = 8'd17;
 
-  // The UDP length counts 24 bytes besides the payload, a quad and a half: UDP 8, BTH 12, iCRC 4.
+  // The UDP length counts 24 bytes more than the payload, a quad and a half: UDP 8, BTH 12, iCRC 4.
   // IPv4's total length includes the IPv4 header; IPv6's payload length does not include IPv6's.
   localparam logic [3:0]  UDP_REST      = 4'd8;
   localparam logic [11:0] UDP_QUADS_MAX = 12'(MTU / 16 + 1);
@@ -129,18 +131,18 @@ module ina_parse #(
       end
     end
     if (en && s_valid && at_first) begin
-      if (wire16(s_data[12*8+:16]) == ETHERTYPE_VLAN) begin
-        is_ip  <= wire16(s_data[16*8+:16]) == ETHERTYPE_IPV4
-            || wire16(s_data[16*8+:16]) == ETHERTYPE_IPV6;
-        form   <= {wire16(s_data[16*8+:16]) == ETHERTYPE_IPV6, 1'b1};
-        unlike <= wire16(s_data[16*8+:16]) != ETHERTYPE_IPV6;
-        whole  <= s_keep[57];
+      if (wire16(s_data[TAG_AT+:16]) == ETHERTYPE_VLAN) begin
+        is_ip  <= wire16(s_data[TAG_AT+TAG_W+:16]) == ETHERTYPE_IPV4
+            || wire16(s_data[TAG_AT+TAG_W+:16]) == ETHERTYPE_IPV6;
+        form   <= {wire16(s_data[TAG_AT+TAG_W+:16]) == ETHERTYPE_IPV6, 1'b1};
+        unlike <= wire16(s_data[TAG_AT+TAG_W+:16]) != ETHERTYPE_IPV6;
+        whole  <= s_keep[ina_pkg::IPV4_HEADER_BYTES+ina_pkg::VLAN_BYTES-1];
       end else begin
-        is_ip  <= wire16(s_data[12*8+:16]) == ETHERTYPE_IPV4
-            || wire16(s_data[12*8+:16]) == ETHERTYPE_IPV6;
-        form   <= {wire16(s_data[12*8+:16]) == ETHERTYPE_IPV6, 1'b0};
-        unlike <= wire16(s_data[12*8+:16]) == ETHERTYPE_IPV6;
-        whole  <= s_keep[53];
+        is_ip  <= wire16(s_data[TAG_AT+:16]) == ETHERTYPE_IPV4
+            || wire16(s_data[TAG_AT+:16]) == ETHERTYPE_IPV6;
+        form   <= {wire16(s_data[TAG_AT+:16]) == ETHERTYPE_IPV6, 1'b0};
+        unlike <= wire16(s_data[TAG_AT+:16]) == ETHERTYPE_IPV6;
+        whole  <= s_keep[ina_pkg::IPV4_HEADER_BYTES-1];
       end
     end
   end
@@ -153,7 +155,7 @@ module ina_parse #(
   logic                         m_has_vlan;
   logic                         m_is_ip;
   logic                         m_complete;
-  logic                         m_alone;     // the frame has only one beat
+  logic                         m_one_beat;  // the frame has only one beat
   logic                         udp;         // no IP options, fragments, extension headers
   logic [15:0]                  port;
   logic [15:0]                  udp_length;
@@ -201,7 +203,7 @@ module ina_parse #(
       quads     = udp_length[4 +: QUADS_W] - 1'b1;
       request   = m_is_ip && udp && m_complete && port == ina_pkg::ROCE_UDP_PORT
           && is_request(opcode) && dscp == ina_pkg::DSCP;
-      candidate = request && is_send(opcode) && pad == '0 && !m_alone && ip_length == udp_length
+      candidate = request && is_send(opcode) && pad == '0 && !m_one_beat && ip_length == udp_length
           && udp_length[15:4] > 12'd1 && udp_length[15:4] <= UDP_QUADS_MAX
           && udp_length[3:0] == UDP_REST;
     end
@@ -215,12 +217,12 @@ module ina_parse #(
   always_ff @(posedge clk) begin
     if (advance && a_first) begin
       m_ethernet  <= form[0] ? a_data[ETHERNET_W-1:0]
-                             : {a_data[12*8 +: 16], 32'd0, a_data[12*8-1:0]};
+                             : {a_data[TAG_AT +: 16], TAG_W'(0), a_data[TAG_AT-1:0]};
       m_has_vlan  <= form[0];
       m_head_ipv6 <= form[1];
       m_is_ip     <= is_ip;
       m_complete  <= form[1] ? !a_last && s_keep[form[0] ? 13 : 9] : whole;
-      m_alone     <= a_last;
+      m_one_beat  <= a_last;
     end
     if (en && m_head) begin
       m_candidate <= candidate;
@@ -241,33 +243,33 @@ module ina_parse #(
   // m_data for the next beat. That beat has the iCRC or half of it, or the bytes after the packet.
   logic               body_valid;  // a beat of the frame, but not the first one
   logic [QUADS_W-1:0] left;        // quads of the payload that have not left
-  logic [QUADS_W-1:0] now_left;    // the same before this beat, if any are left
+  logic [QUADS_W-1:0] beat_left;   // the same before this beat, if any are left
   logic               any_left;
-  logic               final_one;   // all remaining quads are in this beat
-  logic               held;        // they wait at m_data
-  logic               first;       // no beat has left
+  logic               final_one;    // all remaining quads are in this beat
+  logic               final_waits;  // they wait at m_data
+  logic               first;        // no beat has left
   logic               emit;
   logic [1:0]         end_at;      // which bit of `ends` means that the frame ends with the iCRC
   logic               next_too;    // the iCRC ends in the beat after that of the last quads
 
   assign body_valid = advance && !a_first;
-  assign now_left   = m_head ? quads : left;
+  assign beat_left  = m_head ? quads : left;
   assign any_left   = m_head ? candidate : left != '0;
-  assign final_one  = now_left <= 9'd4;
-  assign emit       = body_valid && any_left && (held || a_last || !final_one);
+  assign final_one  = beat_left <= 9'd4;
+  assign emit       = body_valid && any_left && (final_waits || a_last || !final_one);
 
   always_comb begin
     case (form)
       ina_pkg::FORM_IPV6: begin
-        end_at   = now_left[1:0];
-        next_too = now_left == 9'd4;
+        end_at   = beat_left[1:0];
+        next_too = beat_left == 9'd4;
       end
       ina_pkg::FORM_IPV6_VLAN: begin
-        end_at   = now_left[1:0] + 2'd1;
-        next_too = now_left >= 9'd3;
+        end_at   = beat_left[1:0] + 2'd1;
+        next_too = beat_left >= 9'd3;
       end
       default: begin
-        end_at   = now_left[1:0] - 2'd1;
+        end_at   = beat_left[1:0] - 2'd1;
         next_too = 1'b0;
       end
     endcase
@@ -275,13 +277,13 @@ module ina_parse #(
 
   always_ff @(posedge clk) begin
     if (rst) begin
-      m_valid <= 1'b0;
-      held    <= 1'b0;
-      left    <= '0;
+      m_valid     <= 1'b0;
+      final_waits <= 1'b0;
+      left        <= '0;
     end else if (en) begin
       m_valid <= emit || (m_head && !candidate);
-      if (body_valid) held <= any_left && final_one && !held && !a_last;
-      if (emit) left <= (final_one || a_last) ? '0 : now_left - 9'd4;
+      if (body_valid) final_waits <= any_left && final_one && !final_waits && !a_last;
+      if (emit) left <= (final_one || a_last) ? '0 : beat_left - 9'd4;
       else if (m_head) left <= candidate ? quads : '0;
     end
   end
@@ -291,9 +293,10 @@ module ina_parse #(
       first          <= !emit && candidate;
       m_first        <= m_head || first;
       m_last         <= !emit || final_one || a_last;
-      m_quads        <= final_one ? now_left[2:0] : 3'd4;
-      m_wrong_length <= !(final_one && (next_too ? held && reaches[end_at] : held || reaches[end_at]));
-      m_trailed      <= !(a_last && held == next_too && ends[end_at]);
+      m_quads        <= final_one ? beat_left[2:0] : 3'd4;
+      m_wrong_length <= !(final_one && (next_too ? final_waits && reaches[end_at]
+                                                 : final_waits || reaches[end_at]));
+      m_trailed      <= !(a_last && final_waits == next_too && ends[end_at]);
     end
   end
 
@@ -301,14 +304,13 @@ module ina_parse #(
   // too. In a header, bytes that the record does not have, or that m_ethernet has, are zeros.
   localparam int BYTES_W    = 80 + BEAT_W + 18 * 8;
   localparam int ALIGNED_W  = BEAT_W + 32;
-  localparam int IPV4_FROM  = 0;       // first byte in `bytes`: byte 54 of the previous beat
-  localparam int IPV6_FROM  = 20 * 8;  // byte 10 of this beat
-  localparam int TAG_W      = 4 * 8;   // a VLAN tag shifts them by this much
+  localparam int IPV4_FROM  = 0;  // first byte in `bytes`: byte 54 of the previous beat
+  localparam int IPV6_FROM  = ina_pkg::IPV6_EXTRA_BYTES * 8;  // byte 10 of this beat
   // Quads 1 to 3 of the beat that the payload does not have. Their first lane may hold the iCRC.
   logic [2:0] absent;
 
   for (genvar q = 0; q < 3; q++) begin : gen_quad
-    assign absent[q] = !a_first && now_left <= QUADS_W'(q + 1);
+    assign absent[q] = !a_first && beat_left <= QUADS_W'(q + 1);
   end
 
   // A multiplexer of four inputs is a LUT of six inputs for each bit. The pairs are selected by
@@ -316,7 +318,7 @@ module ina_parse #(
   // at twice the cost.
   always_ff @(posedge clk) begin : align
     logic [BYTES_W-1:0] bytes;
-    if (advance && !held && (a_first || m_head || left != '0)) begin
+    if (advance && !final_waits && (a_first || m_head || left != '0)) begin
       bytes = {s_data[18*8-1:0], a_data, a_before};
       {m_after, m_data} <= form[1]
           ? (unlike ? bytes[IPV6_FROM +: ALIGNED_W] : bytes[IPV6_FROM+TAG_W +: ALIGNED_W])

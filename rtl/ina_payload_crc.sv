@@ -29,7 +29,7 @@ module ina_payload_crc #(
 
     output logic                       busy      // a beat is in this module
 );
-  // First clock: the CRC of the beat alone.
+  // First clock: the CRC of this beat only.
   logic                       c_valid;
   logic                       c_first;
   logic                       c_last;

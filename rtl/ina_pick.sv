@@ -109,7 +109,7 @@ module ina_pick #(
 
   // The scan.
   logic                            any;
-  logic                            held;
+  logic                            any_behind;
   logic                            scan;
   logic [JOB_COUNT-1:0]            any_ahead;
   logic [PORT_COUNT-1:0]           resending;
@@ -143,7 +143,7 @@ module ina_pick #(
   logic [PORT_COUNT-1:0] relay_resends;  // ports whose retransmissions are chosen
   ina_pkg::resend_t      relay_resend;
 
-  assign busy = any || held || join_valid || relay_valid || m_join_valid || m_relay_valid;
+  assign busy = any || any_behind || join_valid || relay_valid || m_join_valid || m_relay_valid;
   assign scan = !choice_valid && (any || !ina_pkg::SIMULATED);
 
   assign relay_resends = (relay_valid && relay_kind == ina_pkg::KIND_RESEND) ? relay_mask : '0;
@@ -190,7 +190,7 @@ module ina_pick #(
       .job_broken, .job_mask, .job_down(down_q), .join_out, .down_out, .next_join_out,
       .next_down_out, .queue_ready, .queue_waiting, .resend_valid, .resend_behind,
       .join_jobs, .join_free, .join_credit, .relay_jobs, .relay_free, .relay_credit, .relay_resends,
-      .any_ahead, .resending, .any, .held, .joins, .downs, .raw_ready, .raw_room, .resends,
+      .any_ahead, .resending, .any, .any_behind, .joins, .downs, .raw_ready, .raw_room, .resends,
       .any_join, .any_down, .any_resend);
 
   // Choose.

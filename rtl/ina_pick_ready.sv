@@ -43,11 +43,11 @@ module ina_pick_ready #(
     input  logic [JOB_COUNT-1:0]  any_ahead,
     input  logic [PORT_COUNT-1:0] resending,
 
-    output logic                            any,        // a packet is ready, with or without room
-    output logic                            held,       // a job waits: some receiver is behind
-    output logic [JOB_COUNT-1:0]            joins,      // jobs whose sums have room
-    output logic [JOB_COUNT-1:0]            downs,      // jobs whose sums from above have room
-    output logic [PORT_COUNT*JOB_COUNT-1:0] raw_ready,  // by port, with or without room
+    output logic                            any,         // a packet is ready, with or without room
+    output logic                            any_behind,  // a job waits: some receiver is behind
+    output logic [JOB_COUNT-1:0]            joins,       // jobs whose sums have room
+    output logic [JOB_COUNT-1:0]            downs,       // jobs whose sums from above have room
+    output logic [PORT_COUNT*JOB_COUNT-1:0] raw_ready,   // by port, with or without room
     output logic [PORT_COUNT-1:0]           raw_room,
     output logic [PORT_COUNT-1:0]           resends,
     output logic                            any_join,   // any of joins, downs, resends
@@ -87,7 +87,7 @@ module ina_pick_ready #(
   assign raw_room = (join_credit & ~uplinks & {PORT_COUNT{join_free}})
       | (relay_credit & uplinks & {PORT_COUNT{relay_free}});
 
-  assign held = (job_open & (join_behind | down_behind)) != '0;
+  assign any_behind = (job_open & (join_behind | down_behind)) != '0;
 
   always_comb begin
     join_ready = job_open & ~join_jobs & job_complete & ~job_broken & ~join_behind;

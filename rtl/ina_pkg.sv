@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Constants and structs that the modules share. docs/protocol.md defines the message format.
+//
+// The width NAME_T_W of a struct is that of a constant of its type, because yosys 0.23 does not
+// accept $bits of a type.
 
 `default_nettype none
 
@@ -12,6 +15,7 @@ package ina_pkg;
   localparam int LANE_W     = 32;
   localparam int LANE_COUNT = 16;
   localparam int QUAD_COUNT = 4;
+  localparam int QUAD_W     = BEAT_W / QUAD_COUNT;
 
   // 1 in simulation: guards code that only saves simulation time.
 `ifdef SYNTHESIS
@@ -25,10 +29,18 @@ package ina_pkg;
   localparam int BEAT_INDEX_W = 6;
   localparam int QUADS_W      = 9;
 
-  // The key that identifies a flow on its port: UDP source port, whether there is a VLAN tag, VLAN
-  // id, IPv6 or IPv4, source and destination IP, destination QPN. The other ports see a hash of the
-  // key (ina_elsewhere).
-  localparam int KEY_W  = 16 + 1 + 12 + 1 + 256 + 24;
+  // The key that identifies a flow on its port. The other ports see a hash of the key
+  // (ina_elsewhere).
+  typedef struct packed {
+    logic [15:0]  udp_source;
+    logic         has_vlan;
+    logic [11:0]  vlan_id;
+    logic         is_ipv6;
+    logic [255:0] addresses;  // source and destination IP
+    logic [23:0]  qpn;        // of the destination
+  } key_t;
+  localparam key_t KEY_ZERO = '0;
+  localparam int KEY_W  = $bits(KEY_ZERO);
   localparam int HASH_W = 24;
 
   // A flow as the other ports see it (ina_elsewhere).
@@ -37,7 +49,8 @@ package ina_pkg;
     logic              fresh;  // learned in the previous clock
     logic [HASH_W-1:0] hash;
   } known_t;
-  localparam int KNOWN_T_W = 2 + HASH_W;
+  localparam known_t KNOWN_ZERO = '0;
+  localparam int KNOWN_T_W = $bits(KNOWN_ZERO);
 
   localparam int PORT_MAX = 16;
 
@@ -50,7 +63,8 @@ package ina_pkg;
     logic [HASH_W-1:0] hash;  // of the packet, like its key: always valid
     logic [KEY_W-1:0]  key;
   } search_t;
-  localparam int SEARCH_T_W = 1 + 4 + 6 + HASH_W + KEY_W;
+  localparam search_t SEARCH_ZERO = '0;
+  localparam int SEARCH_T_W = $bits(SEARCH_ZERO);
 
   // The answer of ina_keys to the port.
   typedef struct packed {
@@ -58,7 +72,8 @@ package ina_pkg;
     logic              equal;         // valid with done
     logic [HASH_W-1:0] learned_hash;  // of the flow that is `fresh` in known_t
   } found_t;
-  localparam int FOUND_T_W = 2 + HASH_W;
+  localparam found_t FOUND_ZERO = '0;
+  localparam int FOUND_T_W = $bits(FOUND_ZERO);
 
   // The number of a sum in its job, modulo 2^ORDINAL_W. A retransmission in ina_resend keeps the
   // number of its sum, so that ina_pick can tell whether that sum has been overwritten while the
@@ -69,9 +84,10 @@ package ina_pkg;
   // where an IPv6 frame with a VLAN tag has it. Without a tag the tag's bytes are zeros. IPv4's 20
   // bytes are right before UDP, with zeros before them.
   localparam int HEADER_BYTES = 78;
-  localparam int HEADER_W     = 624;
+  localparam int HEADER_W     = HEADER_BYTES * 8;
 
-  // Positions within the record, in bytes.
+  // Positions within the record, in bytes. ETHERTYPE_AT is that of the VLAN tag, if there is one.
+  localparam int ETHERTYPE_AT     = 12;
   localparam int VLAN_TCI_AT      = 14;
   localparam int IP_AT            = 18;
   localparam int IPV6_SOURCE_AT   = 26;
@@ -91,6 +107,12 @@ package ina_pkg;
   localparam int BTH_ACK_AT       = 74;  // bit 7 of this byte: AckReq
   localparam int BTH_PSN_AT       = 75;
 
+  // Lengths of the headers on the wire.
+  localparam int VLAN_BYTES        = 4;   // a tag
+  localparam int IPV6_EXTRA_BYTES  = 20;  // IPv6's header is longer than IPv4's by this
+  localparam int IPV6_HEADER_BYTES = HEADER_BYTES - VLAN_BYTES;  // all headers, without a tag
+  localparam int IPV4_HEADER_BYTES = IPV6_HEADER_BYTES - IPV6_EXTRA_BYTES;
+
   // The form of a frame, {is_ipv6, has_vlan}. The payload begins at byte 54 (2'b00), 58 (2'b01), 74
   // (2'b10) or 78 (2'b11).
   localparam logic [1:0] FORM_IPV4      = 2'b00;
@@ -108,7 +130,19 @@ package ina_pkg;
 
   localparam logic [5:0] DSCP = 6'd43;  // that marks aggregation traffic
 
-  // Message header (docs/protocol.md).
+  // Positions in a message's header and trailer, in bytes (docs/protocol.md, Header and Trailer).
+  localparam int MESSAGE_TYPE_AT         = 3;  // after the magic and the version
+  localparam int MESSAGE_NUMBER_AT       = 4;
+  localparam int MESSAGE_OPERATION_AT    = 5;
+  localparam int MESSAGE_RANKS_AT        = 6;
+  localparam int MESSAGE_JOB_ID_AT       = 8;
+  localparam int MESSAGE_PLACE_AT        = 24;
+  localparam int MESSAGE_WINDOW_AT       = 28;
+  localparam int MESSAGE_HEADER_BYTES    = 32;
+  localparam int TRAILER_CONTRIBUTORS_AT = 0;
+  localparam int TRAILER_FLAGS_AT        = 4;
+
+  // Values in the header and the trailer.
   localparam logic [23:0] MESSAGE_MAGIC_VERSION = 24'h01_4E49;
   localparam logic [7:0]  TYPE_JOIN  = 8'd1;
   localparam logic [7:0]  TYPE_DATA  = 8'd2;
@@ -128,12 +162,17 @@ package ina_pkg;
   // EQUAL lanes of the header: lanes 0 to 6. In a JOIN only lanes 0 to 5, because lane 6 is its
   // place.
   localparam int EQUAL_LANES = 7;
-  localparam int PLACE_LANE  = 6;
-  localparam int WINDOW_LANE = 7;  // a JOIN: minus a window in packets; DATA: an exponent
+  localparam int PLACE_LANE  = MESSAGE_PLACE_AT * 8 / LANE_W;
   localparam int JOIN_QUADS  = 3;  // a JOIN or LEAVE: header and trailer, 48 bytes
   localparam int TRACE_QUADS = 6;  // a TRACE: header, three slots of 16 bytes, trailer
 
-  localparam int TRACE_SLOT_W = 128;
+  // A JOIN's place: bits 7:0, 15:8 and 23:16 have the number of children at the switch of level 1, 2
+  // and 3. The last byte has the level at which the connection turns down.
+  localparam int PLACE_LEVEL_AT = 3;  // in bytes
+
+  // A TRACE has one slot for each level.
+  localparam int TRACE_SLOT_W  = QUAD_W;
+  localparam int TRACE_PORT_AT = 8;  // position in a slot, in bytes, after the id of the switch
 
   // Data that a port writes into a TRACE.
   typedef struct packed {
@@ -143,7 +182,8 @@ package ina_pkg;
     logic [6:0]  jobs;   // number of jobs that have a context
     logic [63:0] id;     // id of the switch
   } trace_t;
-  localparam int TRACE_T_W = 32 + 2 + 4 + 7 + 64;
+  localparam trace_t TRACE_ZERO = '0;
+  localparam int TRACE_T_W = $bits(TRACE_ZERO);
 
   // Operation of the adder tree on one lane: bits 1:0 select the operation; bit 2 selects numbers
   // in the beat's float format.
@@ -181,8 +221,11 @@ package ina_pkg;
     logic [QUADS_W-1:0]  quads;      // length of the payload in units of 16 bytes
     logic [HEADER_W-1:0] bytes;      // first byte of the frame in [7:0]
   } header_t;
-  localparam int HEADER_T_W   = 4 + 32 + 3 + QUADS_W + HEADER_W;
-  localparam int CONGESTED_AT = HEADER_W + QUADS_W + 2;  // position of `congested` in a header_t
+  localparam header_t HEADER_ZERO = '0;
+  localparam int HEADER_T_W   = $bits(HEADER_ZERO);
+  // Positions of `quads` and `congested` in a header_t, in bits.
+  localparam int QUADS_AT     = HEADER_W;
+  localparam int CONGESTED_AT = QUADS_AT + QUADS_W + 2;
 
   // A JOIN's request: its VLAN tag and the fields of its message header.
   typedef struct packed {
@@ -194,7 +237,8 @@ package ina_pkg;
     logic [15:0] rank_count;
     logic [63:0] job_id;
   } ask_t;
-  localparam int ASK_T_W = 16 + 32 + 32 + 16 + 64;
+  localparam ask_t ASK_ZERO = '0;
+  localparam int ASK_T_W = $bits(ASK_ZERO);
 
   // Decision about a packet (ina_judge_psn). If no bit is set, the packet is dropped.
   typedef struct packed {
@@ -221,7 +265,8 @@ package ina_pkg;
     logic [ORDINAL_W-1:0] ordinal;  // number of the sum
     logic [QUADS_W-1:0]   quads;
   } resend_t;
-  localparam int RESEND_T_W = 2 + 6 + 15 + ORDINAL_W + QUADS_W;
+  localparam resend_t RESEND_ZERO = '0;
+  localparam int RESEND_T_W = $bits(RESEND_ZERO);
 
   // The queue counts the packets that left it raw modulo 2^RAW_W, the range of PSNs.
   localparam int RAW_W = 24;

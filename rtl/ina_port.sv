@@ -30,7 +30,7 @@ module ina_port #(
     input  logic [ina_pkg::BEAT_BYTES-1:0] s_axis_tkeep,
     input  logic                           s_axis_tlast,
 
-    output logic                           m_axis_tvalid,  // part of `busy` too
+    output logic                           m_axis_tvalid,  // also means busy
     input  logic                           m_axis_tready,
     output logic [ina_pkg::BEAT_W-1:0]     m_axis_tdata,
     output logic [ina_pkg::BEAT_BYTES-1:0] m_axis_tkeep,
@@ -54,7 +54,7 @@ module ina_port #(
     input  logic [JOB_COUNT*SLOT_W-1:0] job_window,
     input  logic [JOB_COUNT-1:0] job_complete,
     input  logic [JOB_COUNT-1:0] job_broken,
-    input  logic [JOB_COUNT-1:0] job_over,
+    input  logic [JOB_COUNT-1:0] job_lingers,
     input  logic [JOB_COUNT-1:0] job_border,
     input  logic [JOB_COUNT-1:0] job_early,
     input  logic [JOB_COUNT-1:0] job_unanswered,
@@ -180,7 +180,8 @@ module ina_port #(
       .trace_level(fills_traces ? trace_mark.level : 2'd0),
       .trusts_tags, .priority_untagged, .ask_valid, .ask,
       .answer_valid, .answer_granted, .answer_held, .answer_job,
-      .job_window, .job_complete, .job_broken, .job_over, .job_border, .job_early, .job_unanswered, .job_freed,
+      .job_window, .job_complete, .job_broken, .job_lingers, .job_border, .job_early,
+      .job_unanswered, .job_freed,
       .break_valid, .leave_valid, .hit_valid, .hit_job,
       .known, .others, .search, .found,
       .contest_valid, .contest_job, .contest_breaks, .contest_leaves,

@@ -66,22 +66,22 @@ module ina_rebuild #(
   logic             header_pop;
   logic             beat_pop;
   logic             crc_pop;
-  logic             turn;       // path of the header that is taken
-  logic             next_path;  // path of the header that was taken last
-  logic             path_q;     // path of the frame that is on its way out
-  logic             path;       // path of the payload beat that is taken
+  logic             header_path;  // path of the header that is taken
+  logic             next_path;    // path of the header that was taken last
+  logic             path_q;       // path of the frame that is on its way out
+  logic             path;         // path of the payload beat that is taken
 
   ina_outbox #(.MTU(MTU)) outbox_0 (
       .clk, .rst, .s_header_valid(s0_header_valid), .s_header(s0_header), .s_header_ce(s0_header_ce),
       .s_valid(s0_valid), .s_last(s0_last), .s_data(s0_data), .s_crc(s0_crc), .room(s0_room),
-      .m_header_ready(header_pop && !turn), .m_header(header_0),
+      .m_header_ready(header_pop && !header_path), .m_header(header_0),
       .m_beat_valid(beat_valid_0), .m_beat_ready(beat_pop && !path), .m_beat(beat_0),
       .m_crc_ready(crc_pop && !path), .m_crc(crc_0), .busy(busy_0));
 
   ina_outbox #(.MTU(MTU)) outbox_1 (
       .clk, .rst, .s_header_valid(s1_header_valid), .s_header(s1_header), .s_header_ce(s1_header_ce),
       .s_valid(s1_valid), .s_last(s1_last), .s_data(s1_data), .s_crc(s1_crc), .room(s1_room),
-      .m_header_ready(header_pop && turn), .m_header(header_1),
+      .m_header_ready(header_pop && header_path), .m_header(header_1),
       .m_beat_valid(beat_valid_1), .m_beat_ready(beat_pop && path), .m_beat(beat_1),
       .m_crc_ready(crc_pop && path), .m_crc(crc_1), .busy(busy_1));
 
@@ -105,8 +105,8 @@ module ina_rebuild #(
   logic [BEAT_W-1:0] beat;
   logic [31:0]       payload_crc;
 
-  assign turn        = both ? both_q : one;
-  assign header      = turn ? header_1 : header_0;
+  assign header_path = both ? both_q : one;
+  assign header      = header_path ? header_1 : header_0;
   assign beat_valid  = path ? beat_valid_1 : beat_valid_0;
   assign beat        = path ? beat_1 : beat_0;
   assign payload_crc = path ? crc_1 : crc_0;
@@ -165,7 +165,7 @@ module ina_rebuild #(
                   ~header.bytes[(ina_pkg::IPV4_CHECKSUM_AT+1)*8+:8]} + 17'(growth);
       checksum = ~(sum[15:0] + 16'(sum[16]));
 
-      next_path  <= turn;
+      next_path  <= header_path;
       next_quads <= header.quads;
       next_ipv6  <= header.is_ipv6;
       next_vlan  <= header.has_vlan;
@@ -183,8 +183,11 @@ module ina_rebuild #(
   // The frame on its way out. The lower bytes of an output beat come from the previous payload beat
   // or from the header, the upper bytes from the payload beat that is taken. IPv4's header leaves
   // room for payload in the first beat. IPv6's header fills the first beat and ends in the second.
-  localparam int HEADER_4_W = 54 * 8;
-  localparam int HEADER_6_W = 74 * 8;
+  localparam int HEADER_4_W = ina_pkg::IPV4_HEADER_BYTES * 8;
+  localparam int HEADER_6_W = ina_pkg::IPV6_HEADER_BYTES * 8;
+  localparam int TAG_AT     = ina_pkg::ETHERTYPE_AT * 8;
+  localparam int TAG_W      = ina_pkg::VLAN_BYTES * 8;
+  localparam int IP_AT      = ina_pkg::IP_AT * 8 - TAG_W;  // without a tag
   localparam int REST_W     = HEADER_4_W;
   localparam int TAIL_W     = HEADER_6_W - BEAT_W;
 
@@ -203,29 +206,29 @@ module ina_rebuild #(
   logic               free;        // the output register can be loaded
   logic               first;       // no payload beat of the packet has been taken
   logic               ipv6_d;
-  logic [QUADS_W-1:0] now_left;
-  logic [2:0]         now_quads;
+  logic [QUADS_W-1:0] beat_left;
+  logic [2:0]         beat_quads;
   logic               last;        // the next payload beat is the packet's last one
   logic               wants;       // the inputs of the next output beat are valid
   logic               has_payload;  // takes a payload beat: not IPv6's first, nor the end
   logic               ends;        // the output beat is the frame's last one
   logic               load;         // the output beat is loaded
   logic [31:0]        frame_crc;
-  logic [31:0]        now_crc;
+  logic [31:0]        beat_crc;
   logic [31:0]        stepped_frame_crc;
   logic [31:0]        icrc;
 
-  assign free        = !m_axis_tvalid || m_axis_tready;
-  assign first       = state == AT_START || state == AT_TAIL;
-  assign path        = first ? next_path : path_q;
-  assign ipv6_d      = state == AT_START ? next_ipv6 : ipv6_q;
-  assign now_left    = first ? next_quads : left;
-  assign last        = now_left <= 9'd4;
-  assign now_quads   = last ? now_left[2:0] : 3'd4;
-  assign wants       = state == AT_END
+  assign free       = !m_axis_tvalid || m_axis_tready;
+  assign first      = state == AT_START || state == AT_TAIL;
+  assign path       = first ? next_path : path_q;
+  assign ipv6_d     = state == AT_START ? next_ipv6 : ipv6_q;
+  assign beat_left  = first ? next_quads : left;
+  assign last       = beat_left <= 9'd4;
+  assign beat_quads = last ? beat_left[2:0] : 3'd4;
+  assign wants      = state == AT_END
       || (beat_valid && (!first || (next_valid && (next_ready || !has_payload))));
   assign has_payload = state == AT_START ? !next_ipv6 : state != AT_END;
-  assign ends        = state == AT_END || (has_payload && last && ipv6_d && now_quads != 3'd4);
+  assign ends        = state == AT_END || (has_payload && last && ipv6_d && beat_quads != 3'd4);
   assign load        = free && wants;
   assign beat_pop    = load && has_payload;
   assign next_pop    = beat_pop && first;
@@ -233,15 +236,15 @@ module ina_rebuild #(
 
   ina_crc_step frame_step (
       .s_valid  (beat_pop),
-      .s_state  (now_crc),
-      .s_advance(now_quads == 3'd4),
+      .s_state  (beat_crc),
+      .s_advance(beat_quads == 3'd4),
       .s_crc    (32'd0),  // linear: the CRC of the payload is added at the end
       .m_crc    (stepped_frame_crc)
   );
 
   // The CRC of the payload is valid with its last beat.
-  assign now_crc = first ? next_crc : frame_crc;
-  assign icrc    = ~(now_crc ^ payload_crc);
+  assign beat_crc = first ? next_crc : frame_crc;
+  assign icrc     = ~(beat_crc ^ payload_crc);
 
   always_ff @(posedge clk) begin
     if (rst) begin
@@ -254,37 +257,37 @@ module ina_rebuild #(
     end
   end
 
-  // The iCRC follows the last quad of the payload: in the same beat, or alone in the next one.
+  // The iCRC follows the last quad of the payload: in the same beat, or in one more beat.
   always_ff @(posedge clk) begin : put_together
     logic [HEADER_6_W-1:0] header_6;
     logic [HEADER_4_W-1:0] header_4;
-    logic [BEAT_W-1:0]     now;
+    logic [BEAT_W-1:0]     payload;
 
     if (load) begin
       header_6 = '0;
       if (first || !ina_pkg::SIMULATED)
-        header_6 = {next_bytes[HEADER_W-1:16*8], next_bytes[12*8-1:0]};
-      header_4 = {header_6[34*8+:40*8], header_6[14*8-1:0]};
-      now      = beat;
+        header_6 = {next_bytes[HEADER_W-1:TAG_AT+TAG_W], next_bytes[TAG_AT-1:0]};
+      header_4 = {header_6[HEADER_6_W-1-:HEADER_4_W-IP_AT], header_6[IP_AT-1:0]};
+      payload  = beat;
       for (int q = 1; q < ina_pkg::QUAD_COUNT; q++)
-        if (last && now_quads == 3'(q)) now[q*128+:32] = icrc;
-      if (state == AT_END) now[31:0] = icrc;
+        if (last && beat_quads == 3'(q)) payload[q*ina_pkg::QUAD_W+:32] = icrc;
+      if (state == AT_END) payload[31:0] = icrc;
 
       if (ipv6_d)
         m_axis_tdata <= state == AT_START ? header_6[BEAT_W-1:0]
-            : {now[BEAT_W-TAIL_W-1:0],
+            : {payload[BEAT_W-TAIL_W-1:0],
                state == AT_TAIL ? header_6[BEAT_W+:TAIL_W] : rest[REST_W-1-:TAIL_W]};
       else
-        m_axis_tdata <= {now[BEAT_W-REST_W-1:0],
+        m_axis_tdata <= {payload[BEAT_W-REST_W-1:0],
                          state == AT_START ? header_4 : rest};
-      rest         <= now[BEAT_W-1-:REST_W];
+      rest         <= payload[BEAT_W-1-:REST_W];
       m_axis_tlast <= ends;
     end
   end
 
   // A frame ends 10 bytes into a quad with IPv4, and 14 bytes with IPv6.
   logic [1:0] end_quad;
-  assign end_quad = state != AT_END ? now_quads[1:0] : ipv6_q ? 2'd0 : 2'(last_quads - 3'd1);
+  assign end_quad = state != AT_END ? beat_quads[1:0] : ipv6_q ? 2'd0 : 2'(last_quads - 3'd1);
 
   always_ff @(posedge clk) begin
     if (load) begin
@@ -296,12 +299,12 @@ module ina_rebuild #(
     if (load && state == AT_START) begin
       ipv6_q   <= next_ipv6;
       m_tagged <= next_vlan;
-      m_tag    <= next_bytes[12*8+:32];
+      m_tag    <= next_bytes[TAG_AT+:TAG_W];
     end
     if (beat_pop) begin
-      left       <= now_left - 9'd4;
+      left       <= beat_left - 9'd4;
       frame_crc  <= stepped_frame_crc;
-      last_quads <= now_quads;
+      last_quads <= beat_quads;
       path_q     <= path;
     end
   end

@@ -77,8 +77,8 @@ module ina_relay #(
     // Jobs, as in ina_verdict.
     input  logic [JOB_COUNT-1:0] job_valid,
     input  logic [JOB_COUNT-1:0] job_broken,
-    input  logic [JOB_COUNT-1:0] others_over,
-    output logic [JOB_COUNT-1:0] over,
+    input  logic [JOB_COUNT-1:0] others_stopped,
+    output logic [JOB_COUNT-1:0] stopped,
     output logic [JOB_COUNT-1:0] closing,
     output logic                 undo_valid,
     output logic [JOB_W-1:0]     undo_job,
@@ -110,7 +110,8 @@ module ina_relay #(
   localparam int BEAT_W  = ina_pkg::BEAT_W;
   localparam int QUADS_W = ina_pkg::QUADS_W;
   localparam int EQUAL_W = ina_pkg::EQUAL_LANES * ina_pkg::LANE_W;
-  localparam int WINDOW_AT = ina_pkg::WINDOW_LANE * ina_pkg::LANE_W;
+  localparam int TYPE_AT   = ina_pkg::MESSAGE_TYPE_AT * 8;
+  localparam int WINDOW_AT = ina_pkg::MESSAGE_WINDOW_AT * 8;
 
   // The packet of a beat, as ina_pick chose it, and the beat's place in it. Both move with the beat
   // from stage to stage.
@@ -125,7 +126,6 @@ module ina_relay #(
     logic                  dropped;
     logic                  differs;  // its length differs from that in the history
   } packet_t;
-  localparam int PACKET_W = 2 + JOB_W + SLOT_W + 2 * PORT_COUNT + 4;
 
   typedef struct packed {
     logic [ina_pkg::BEAT_INDEX_W-1:0] beat;
@@ -181,7 +181,7 @@ module ina_relay #(
 
   assign next_pop = next_valid && s0_ready;
 
-  ina_beats #(.SIDE_W(PACKET_W)) beats (
+  ina_beats #(.SIDE_W($bits(next))) beats (
       .clk, .rst, .s_valid(next_valid), .s_ready(s0_ready), .s_quads(next_quads),
       .s_side(next_compared), .waits(others_read), .m_valid(s0_valid), .m_beat(s0_at.beat),
       .m_first(s0_at.first), .m_last(s0_at.last), .m_quads(s0_at.quads), .m_side(s0),
@@ -263,14 +263,14 @@ module ina_relay #(
       for (int p = 0; p < PORT_COUNT; p++) begin
         if (s2.from[p]) begin
           opcode = opcode | s2_header[p*HEADER_T_W + ina_pkg::BTH_OPCODE_AT*8 +: 8];
-          quads  = quads | s2_header[p*HEADER_T_W + ina_pkg::HEADER_W +: QUADS_W];
+          quads  = quads | s2_header[p*HEADER_T_W + ina_pkg::QUADS_AT +: QUADS_W];
           marked = marked | s2_header[p*HEADER_T_W + ina_pkg::CONGESTED_AT];
         end
       end
     end
   end
 
-  assign message_type = s2_data[24 +: 8];
+  assign message_type = s2_data[TYPE_AT +: 8];
 
   // Stage 3.
   logic              s3_valid;
@@ -307,7 +307,7 @@ module ina_relay #(
         header_ce <= downs && marked;
         s3_leave  <= s2.kind != ina_pkg::KIND_RESEND && opcode == ina_pkg::RC_SEND_ONLY
             && quads == QUADS_W'(ina_pkg::JOIN_QUADS)
-            && s2_data[23:0] == ina_pkg::MESSAGE_MAGIC_VERSION
+            && s2_data[TYPE_AT-1:0] == ina_pkg::MESSAGE_MAGIC_VERSION
             && message_type == ina_pkg::TYPE_LEAVE;
         for (int p = 0; p < PORT_COUNT; p++) begin
           if (s2.mask[p]) begin
@@ -322,10 +322,10 @@ module ina_relay #(
   end
 
   ina_verdict #(.JOB_COUNT(JOB_COUNT)) verdict (
-      .clk, .rst, .job_valid, .job_broken, .others_over,
+      .clk, .rst, .job_valid, .job_broken, .others_stopped,
       .s_next_job(s2.job), .s_valid(s3_valid), .s_first(s3_at.first), .s_job(s3.job),
       .s_sums(s3.kind == ina_pkg::KIND_DOWN), .s_wrong(differs || grants_more || s3.differs), .s_leave(s3_leave),
-      .s_refuse(s3.dropped || s3.differs), .begins, .m_valid(s3_goes_on), .over, .closing,
+      .s_refuse(s3.dropped || s3.differs), .begins, .m_valid(s3_goes_on), .stopped, .closing,
       .undo_valid, .undo_job, .mismatch);
 
   assign settled      = begins ? s3.mask : '0;
@@ -350,7 +350,7 @@ module ina_relay #(
       m_marked <= header_ce;
       m_data  <= s3_data;
       for (int q = 1; q < ina_pkg::QUAD_COUNT; q++)
-        if (s3_at.quads <= 3'(q)) m_data[q*128 +: 128] <= '0;
+        if (s3_at.quads <= 3'(q)) m_data[q*ina_pkg::QUAD_W +: ina_pkg::QUAD_W] <= '0;
     end
   end
 

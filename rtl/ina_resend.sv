@@ -41,7 +41,6 @@ module ina_resend #(
 );
 
   localparam int DEPTH   = ina_pkg::RESEND_DEPTH;
-  localparam int WIDTH   = 2 + JOB_W + SLOT_W + ina_pkg::ORDINAL_W + ina_pkg::QUADS_W;
   localparam int COUNT_W = $clog2(DEPTH) + 1;
   // 4096 clocks (the time of four of the largest packets at 10 Gb/s), and up to one tick more.
   localparam int TICK_W     = 10;
@@ -54,30 +53,34 @@ module ina_resend #(
   logic pop;
   logic unused_ready;  // the FIFO has room for one more
 
-  // The fields of a resend_t that the FIFO stores, as wide as these parameters need.
-  logic                          m_probe;
-  logic                          m_part;
-  logic [JOB_W-1:0]              m_job;
-  logic [SLOT_W-1:0]             m_slot;
-  logic [ina_pkg::ORDINAL_W-1:0] m_ordinal;
-  logic [ina_pkg::QUADS_W-1:0]   m_quads;
-  logic [JOB_W-1:0]              s_job;
+  // The fields of a resend_t, as wide as these parameters need.
+  typedef struct packed {
+    logic                          probe;
+    logic                          part;
+    logic [JOB_W-1:0]              job;
+    logic [SLOT_W-1:0]             slot;
+    logic [ina_pkg::ORDINAL_W-1:0] ordinal;
+    logic [ina_pkg::QUADS_W-1:0]   quads;
+  } entry_t;
 
-  assign s_job   = s_resend.job[JOB_W-1:0];
-  assign s_ready = !full;
-  assign push    = s_valid && s_ready;
-  assign pop     = m_valid && m_ready;
-  assign s_entry = m_entry + ina_pkg::RESEND_ENTRY_W'(count);
+  entry_t           s_fields;
+  entry_t           m_fields;
+  logic [JOB_W-1:0] s_job;
 
-  ina_fifo #(.WIDTH(WIDTH), .DEPTH(DEPTH)) fifo (
-      .clk, .rst,
-      .s_valid(push), .s_ready(unused_ready),
-      .s_data({s_resend.probe, s_resend.part, s_job, s_resend.slot[SLOT_W-1:0], s_resend.ordinal,
-               s_resend.quads}),
-      .m_valid, .m_ready, .m_data({m_probe, m_part, m_job, m_slot, m_ordinal, m_quads}),
-      .count);
+  assign s_fields = {s_resend.probe, s_resend.part, s_job, s_resend.slot[SLOT_W-1:0],
+                     s_resend.ordinal, s_resend.quads};
+  assign s_job    = s_resend.job[JOB_W-1:0];
+  assign s_ready  = !full;
+  assign push     = s_valid && s_ready;
+  assign pop      = m_valid && m_ready;
+  assign s_entry  = m_entry + ina_pkg::RESEND_ENTRY_W'(count);
 
-  assign m_resend = {m_probe, m_part, 6'(m_job), 15'(m_slot), m_ordinal, m_quads};
+  ina_fifo #(.WIDTH($bits(s_fields)), .DEPTH(DEPTH)) fifo (
+      .clk, .rst, .s_valid(push), .s_ready(unused_ready), .s_data(s_fields), .m_valid, .m_ready,
+      .m_data(m_fields), .count);
+
+  assign m_resend = {m_fields.probe, m_fields.part, 6'(m_fields.job), 15'(m_fields.slot),
+                     m_fields.ordinal, m_fields.quads};
 
   // s_ready drives the counts of all jobs, so it comes from a register.
   always_ff @(posedge clk) begin
@@ -96,7 +99,7 @@ module ina_resend #(
 
   always_ff @(posedge clk) begin
     left     <= pop && !rst;
-    left_job <= m_job;
+    left_job <= m_fields.job;
     if (!(push && left && s_job == left_job)) begin
       if (left) begin
         counts[left_job]  <= counts[left_job] - 1'b1;

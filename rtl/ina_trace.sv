@@ -30,15 +30,15 @@ module ina_trace (
   localparam int BEAT_W     = ina_pkg::BEAT_W;
   localparam int SLOT_W     = ina_pkg::TRACE_SLOT_W;
 
-  // Positions in bytes. With IPv4 and no tag the payload begins at byte 54. The first slot
-  // follows the message header; the trailer and the iCRC follow the last slot.
-  localparam int PAYLOAD_AT    = 54;
-  localparam int VLAN_BYTES    = 4;
-  localparam int IPV6_BYTES    = 20;
-  localparam int SLOTS_AT      = 32;  // from the payload's first byte
-  localparam int CHECKSUM_BACK = 14;  // of UDP, before it
+  // Positions in bytes, with IPv4 and no tag. The first slot follows the message header; the
+  // trailer and the iCRC follow the last slot.
+  localparam int PAYLOAD_AT    = ina_pkg::IPV4_HEADER_BYTES;
+  localparam int SLOTS_AT      = PAYLOAD_AT + ina_pkg::MESSAGE_HEADER_BYTES;
+  localparam int CHECKSUM_AT   = PAYLOAD_AT - (ina_pkg::HEADER_BYTES - ina_pkg::UDP_CHECKSUM_AT);
   localparam int FORM_COUNT    = 4;
   localparam int TRACE_BEATS   = 3;
+  localparam int ETHERTYPE_AT  = ina_pkg::ETHERTYPE_AT * 8;
+  localparam int TAGGED_AT     = ETHERTYPE_AT + ina_pkg::VLAN_BYTES * 8;
 
   logic load;
 
@@ -53,12 +53,13 @@ module ina_trace (
 
   always_comb begin
     form      = form_q;
-    type_byte = s_axis_tdata[12*8+:8] == 8'h81 ? s_axis_tdata[16*8+:8] : s_axis_tdata[12*8+:8];
-    if (beat == '0) form = {type_byte == 8'h86, s_axis_tdata[12*8+:8] == 8'h81};
+    type_byte = s_axis_tdata[ETHERTYPE_AT +: 8] == 8'h81
+        ? s_axis_tdata[TAGGED_AT +: 8] : s_axis_tdata[ETHERTYPE_AT +: 8];
+    if (beat == '0) form = {type_byte == 8'h86, s_axis_tdata[ETHERTYPE_AT +: 8] == 8'h81};
   end
 
-  // The number of jobs may change between the beats of a frame, so it is held together with its
-  // CRC.
+  // The number of jobs may change between the beats of a frame, so it is stored together with
+  // its CRC.
   logic [6:0]  jobs;
   logic [31:0] crc;
 
@@ -83,8 +84,10 @@ module ina_trace (
     cleared = '0;
     for (int f = 0; f < FORM_COUNT; f++)
       if (s_trace && form == 2'(f)) begin
-        added[(PAYLOAD_AT + f % 2 * VLAN_BYTES + f / 2 * IPV6_BYTES + SLOTS_AT)*8 +: SLOTS_W] = slots;
-        cleared[(PAYLOAD_AT + f % 2 * VLAN_BYTES + f / 2 * IPV6_BYTES - CHECKSUM_BACK)*8 +: 16] = '1;
+        added[(SLOTS_AT + f % 2 * ina_pkg::VLAN_BYTES + f / 2 * ina_pkg::IPV6_EXTRA_BYTES)*8
+              +: SLOTS_W] = slots;
+        cleared[(CHECKSUM_AT + f % 2 * ina_pkg::VLAN_BYTES + f / 2 * ina_pkg::IPV6_EXTRA_BYTES)*8
+                +: 16] = '1;
       end
     for (int b = 0; b < TRACE_BEATS; b++)
       if (s_trace && beat == 2'(b))

@@ -38,11 +38,12 @@ module ina_trace_mark #(
 
   always_ff @(posedge clk) crc_jobs <= jobs;
 
-  // The port number is at bit 64 of its slot.
+  localparam int PORT_AT = ina_pkg::TRACE_PORT_AT * 8;
+
   for (genvar p = 0; p < PORT_COUNT; p++) begin : gen_port
-    localparam logic [31:0] AT_LEVEL_1 = ina_crc_pkg::advance(32'(p), 4 * SLOT_W - 64);
-    localparam logic [31:0] AT_LEVEL_2 = ina_crc_pkg::advance(32'(p), 3 * SLOT_W - 64);
-    localparam logic [31:0] AT_LEVEL_3 = ina_crc_pkg::advance(32'(p), 2 * SLOT_W - 64);
+    localparam logic [31:0] AT_LEVEL_1 = ina_crc_pkg::advance(32'(p), 4 * SLOT_W - PORT_AT);
+    localparam logic [31:0] AT_LEVEL_2 = ina_crc_pkg::advance(32'(p), 3 * SLOT_W - PORT_AT);
+    localparam logic [31:0] AT_LEVEL_3 = ina_crc_pkg::advance(32'(p), 2 * SLOT_W - PORT_AT);
 
     // An ina_pkg::trace_t.
     assign m_marks[p*MARK_W +: MARK_W] =

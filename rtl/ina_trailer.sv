@@ -51,16 +51,19 @@ module ina_trailer #(
     output logic [SIDE_W-1:0]          m_side
 );
 
-  localparam int QUAD_W = 4 * ina_pkg::LANE_W;
+  localparam int QUAD_W    = ina_pkg::QUAD_W;
+  localparam int TYPE_AT   = ina_pkg::MESSAGE_TYPE_AT * 8;
+  localparam int FLAGS_AT  = ina_pkg::TRAILER_FLAGS_AT * 8;
+  localparam int BEFORE_AT = FLAGS_AT + ina_pkg::FLAG_BEFORE;
 
   logic [JOB_COUNT-1:0]           overflowed;  // in the current message of each job
   logic [ina_pkg::LANE_COUNT-1:0] elements;
-  logic                           now;
+  logic                           overflowed_d;
   logic [JOB_COUNT-1:0]           congested;   // the next trailer of each job is to say so
-  logic                           congested_now;
+  logic                           congested_d;
   logic                           ends;
   logic [JOB_COUNT-1:0]           wanted;      // the first DATA trailer of one of these asks
-  logic                           wanted_now;
+  logic                           asks;
   logic                           is_control;  // a JOIN or LEAVE
 
   // The lanes that are neither in the message's header nor in its trailer.
@@ -71,16 +74,17 @@ module ina_trailer #(
       if (s_last && s_ends && s_quads == 3'(q + 1)) elements[q*4 +: 4] = '0;
   end
 
-  assign now  = (s_overflow & elements) != '0 || (overflowed[s_job] && !(s_first && s_starts));
-  assign congested_now = congested[s_job] || (s_first && s_marked);
-  assign ends = s_valid && !s_raw && s_last && s_ends;
-  assign wanted_now = ends && !is_control && wanted[s_job];
-  assign is_control = s_first && s_starts && s_data[24 +: 8] != ina_pkg::TYPE_DATA;
+  assign overflowed_d = (s_overflow & elements) != '0
+      || (overflowed[s_job] && !(s_first && s_starts));
+  assign congested_d = congested[s_job] || (s_first && s_marked);
+  assign ends        = s_valid && !s_raw && s_last && s_ends;
+  assign asks        = ends && !is_control && wanted[s_job];
+  assign is_control  = s_first && s_starts && s_data[TYPE_AT +: 8] != ina_pkg::TYPE_DATA;
 
   // A JOIN's lane becomes the largest value of minus all windows: the ranks' windows, which are in
   // the sum already, and the job's. The job's value is larger if it has a one where the sum has a
   // zero.
-  localparam int WINDOW_AT = ina_pkg::WINDOW_LANE * ina_pkg::LANE_W;
+  localparam int WINDOW_AT = ina_pkg::MESSAGE_WINDOW_AT * 8;
 
   logic [ina_pkg::LANE_W-1:0] asked;
   logic [ina_pkg::LANE_W-1:0] granted;
@@ -89,7 +93,7 @@ module ina_trailer #(
 
   assign asked   = s_data[WINDOW_AT +: ina_pkg::LANE_W];
   assign granted = ~(ina_pkg::LANE_W'(job_window[s_job*SLOT_W +: SLOT_W]));
-  assign is_join = s_first && s_starts && s_data[24 +: 8] == ina_pkg::TYPE_JOIN;
+  assign is_join = s_first && s_starts && s_data[TYPE_AT +: 8] == ina_pkg::TYPE_JOIN;
   assign lowers  = is_join && !s_raw && asked[ina_pkg::LANE_W-1] && (granted & ~asked) != '0;
 
   // If the sum of all ranks is made here, the upper half of the JOIN's flags gets this number.
@@ -105,22 +109,21 @@ module ina_trailer #(
       if (lowers) m_data[WINDOW_AT +: ina_pkg::LANE_W] <= granted;
       for (int q = 0; q < ina_pkg::QUAD_COUNT; q++)
         if (ends && s_quads == 3'(q + 1)) begin
-          if (now) m_data[(q*4 + 1)*ina_pkg::LANE_W + ina_pkg::FLAG_OVERFLOW] <= 1'b1;
-          if (congested_now) m_data[(q*4 + 1)*ina_pkg::LANE_W + ina_pkg::FLAG_CONGESTED] <= 1'b1;
-          if (wanted_now) m_data[(q*4 + 1)*ina_pkg::LANE_W + ina_pkg::FLAG_WANTED] <= 1'b1;
-          m_data[(q*4 + 1)*ina_pkg::LANE_W + ina_pkg::FLAG_BEFORE +: 16] <=
-              s_data[(q*4 + 1)*ina_pkg::LANE_W + ina_pkg::FLAG_BEFORE +: 16] | earlier;
+          if (overflowed_d) m_data[q*QUAD_W + FLAGS_AT + ina_pkg::FLAG_OVERFLOW] <= 1'b1;
+          if (congested_d) m_data[q*QUAD_W + FLAGS_AT + ina_pkg::FLAG_CONGESTED] <= 1'b1;
+          if (asks) m_data[q*QUAD_W + FLAGS_AT + ina_pkg::FLAG_WANTED] <= 1'b1;
+          m_data[q*QUAD_W + BEFORE_AT +: 16] <= s_data[q*QUAD_W + BEFORE_AT +: 16] | earlier;
         end
       for (int q = 1; q < ina_pkg::QUAD_COUNT; q++)
         if (s_quads <= 3'(q)) m_data[q*QUAD_W +: QUAD_W] <= '0;
-      if (!s_raw) overflowed[s_job] <= now;
+      if (!s_raw) overflowed[s_job] <= overflowed_d;
     end
   end
 
   // The next job of a context does not inherit the congestion or the request of the previous job.
   always_ff @(posedge clk) begin
-    wanted <= rst ? '0 : ((wanted_now ? '0 : wanted) | context_wanted) & job_valid;
-    if (s_valid && !s_raw) congested[s_job] <= congested_now && !ends;
+    wanted <= rst ? '0 : ((asks ? '0 : wanted) | context_wanted) & job_valid;
+    if (s_valid && !s_raw) congested[s_job] <= congested_d && !ends;
     if (down_marked) congested[down_job] <= 1'b1;
     for (int j = 0; j < JOB_COUNT; j++) if (!job_valid[j]) congested[j] <= 1'b0;
   end

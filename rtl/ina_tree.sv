@@ -125,7 +125,7 @@ module ina_tree #(
           assign high = '0;
         end
 
-      end else if (i * 2 * SPAN + SPAN >= PORT_COUNT) begin : alone
+      end else if (i * 2 * SPAN + SPAN >= PORT_COUNT) begin : unpaired
         // This node never has a second operand: registers with the same latency.
         for (genvar stage = 0; stage < NODE_LATENCY; stage++) begin : wait_
           logic [BEAT_W-1:0]     word;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Decides at a packet's first beat whether the packet is sent on, and updates the state of its job.
-// If the packets of a job differ, nothing of the job is summed from then on (`over`). If its LEAVEs
+// If the packets of a job differ, nothing of it is summed from then on (`stopped`). If its LEAVEs
 // have been sent on, the job is closing. Each path has one of these modules; the other path sees a
 // change two clocks later. The state of a packet's job is looked up one clock before the packet
 // begins, because much logic follows. It includes the change by a packet of the same path that
@@ -18,7 +18,7 @@ module ina_verdict #(
 
     input  logic [JOB_COUNT-1:0] job_valid,
     input  logic [JOB_COUNT-1:0] job_broken,
-    input  logic [JOB_COUNT-1:0] others_over,  // `over` of the other path
+    input  logic [JOB_COUNT-1:0] others_stopped,  // `stopped` of the other path
 
     input  logic [JOB_W-1:0] s_next_job,  // job of the beat that may come in the next clock
     input  logic             s_valid,
@@ -32,7 +32,7 @@ module ina_verdict #(
     output logic begins,   // a packet begins
     output logic m_valid,  // the beat is sent on
 
-    output logic [JOB_COUNT-1:0] over,     // closing, or its packets differed
+    output logic [JOB_COUNT-1:0] stopped,  // closing, or its packets differed
     output logic [JOB_COUNT-1:0] closing,
 
     // Valid in the clock after `begins`:
@@ -50,8 +50,8 @@ module ina_verdict #(
   logic                 refuse_q;
 
   assign begins   = s_valid && s_first;
-  assign over     = closing | differed;
-  assign lost     = job_broken | over | others_over | ~job_valid;
+  assign stopped  = closing | differed;
+  assign lost     = job_broken | stopped | others_stopped | ~job_valid;
   assign undo     = s_sums && (stale || s_wrong);
   assign last     = begins && s_sums && (s_wrong || (s_leave && !stale));
   assign refuse_d = undo || s_refuse;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One step of a CRC register: advances it over QUADS quads of zeros, and adds another CRC. This
-// chains the CRCs of a packet's beats, each of which covers its beat alone. Combinational: the
+// chains the CRCs of a packet's beats, each of which covers its beat only. Combinational: the
 // parent module has the register.
 
 `default_nettype none

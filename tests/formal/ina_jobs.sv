@@ -90,7 +90,7 @@ module formal_ina_jobs (
   logic [JOB_COUNT-1:0]            job_valid;
   logic [JOB_COUNT-1:0]            job_complete;
   logic [JOB_COUNT-1:0]            job_broken;
-  logic [JOB_COUNT-1:0]            job_over;
+  logic [JOB_COUNT-1:0]            job_lingers;
   logic [PORT_COUNT*JOB_COUNT-1:0] job_mask;
   logic [JOB_COUNT-1:0]            job_freed;
   logic [JOB_COUNT-1:0]            newly_closed;
@@ -122,8 +122,8 @@ module formal_ina_jobs (
       .hit_valid, .break_valid, .leave_valid, .hit_job, .contest_breaks, .contest_leaves, .contest_job,
       .mismatch,
       .done_valid, .done_job, .done_mask, .job_begun('0), .job_quiet, .queue_waiting,
-      .job_valid, .job_complete, .job_broken, .job_over, .job_mask, .job_border(), .job_down(),
-      .job_freed, .job_count(), .job_before(), .look(), .look_asked(), .take, .take_job, .job_idle, .job_held(holds), .resend_pending, .stuck,
+      .job_valid, .job_complete, .job_broken, .job_lingers, .job_mask, .job_border(), .job_down(),
+      .job_freed, .job_count(), .job_before(), .look(), .look_asked(), .take, .take_job, .job_idle, .job_has_block(holds), .resend_pending, .stuck,
       .opened(), .lacked, .newly_closed, .newly_broken(), .newly_expired, .busy);
 
   // A request holds until its answer. But in the second clock after a JOIN was granted, a port may stop
@@ -377,7 +377,7 @@ module formal_ina_jobs (
       if (expired_now) begin
         p6_expired: assert (job_broken[followed] && busy);
       end
-      p11_over:   assert (job_over[followed] == over_now);
+      p11_over:   assert (job_lingers[followed] == over_now);
       p11_closed: assert (newly_closed[followed] == (ends && !over));
       if (granted && !granted_this && known_now) begin
         p7_id: assert (asked_id != id);

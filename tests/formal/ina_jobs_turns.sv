@@ -34,7 +34,7 @@ module formal_ina_jobs_turns (
   (* anyseq *) logic                  job_quiet;
   (* anyseq *) logic [PORT_COUNT-1:0] queue_waiting;
   (* anyseq *) logic                  job_begun;
-  (* anyseq *) logic                  job_held;
+  (* anyseq *) logic                  job_has_block;
   (* anyconst *) logic [1:0]            level;
   (* anyconst *) logic [PORT_COUNT-1:0] uplinks;
   (* anyconst *) logic [6:0]            quota;
@@ -45,8 +45,8 @@ module formal_ina_jobs_turns (
       .answer_valid, .answer_granted(), .answer_held(), .answer_job(), .context_wanted(),
       .hit_valid, .break_valid, .leave_valid, .hit_job('0), .contest_breaks, .contest_leaves, .contest_job('0), .mismatch,
       .done_valid, .done_job('0), .done_mask, .job_begun, .job_quiet, .queue_waiting,
-      .job_valid(), .job_complete(), .job_broken(), .job_over(), .job_mask(), .job_border(), .job_down(),
-      .job_freed(), .job_count(), .job_before(), .look(), .look_asked(), .take(), .take_job(), .job_idle(), .job_held,
+      .job_valid(), .job_complete(), .job_broken(), .job_lingers(), .job_mask(), .job_border(), .job_down(),
+      .job_freed(), .job_count(), .job_before(), .look(), .look_asked(), .take(), .take_job(), .job_idle(), .job_has_block,
       .resend_pending('0), .stuck(),
       .opened(), .lacked(), .newly_closed(), .newly_broken(), .newly_expired(), .busy());
 

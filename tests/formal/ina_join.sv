@@ -143,8 +143,8 @@ module formal_ina_join (
   // Jobs in any state.
   (* anyseq *) logic [JOB_COUNT-1:0] job_valid;
   (* anyseq *) logic [JOB_COUNT-1:0] job_broken;
-  (* anyseq *) logic [JOB_COUNT-1:0] others_over;
-  logic [JOB_COUNT-1:0] over;
+  (* anyseq *) logic [JOB_COUNT-1:0] others_stopped;
+  logic [JOB_COUNT-1:0] stopped;
   logic [JOB_COUNT-1:0] closing;
   logic                 undo_valid;
   logic [JOB_W-1:0]     undo_job;
@@ -173,7 +173,7 @@ module formal_ina_join (
       .clk, .rst, .s_valid, .s_ready, .s_raw, .s_job, .s_slot, .s_from, .s_mask, .s_part,
       .peek_read, .peek_quads, .header_read, .beat_read, .read_job, .read_slot, .read_beat,
       .queue_header, .queue_data,
-      .job_valid, .job_broken, .others_over, .over, .closing, .undo_valid, .undo_job, .mismatch,
+      .job_valid, .job_broken, .others_stopped, .stopped, .closing, .undo_valid, .undo_job, .mismatch,
       .settled, .header_valid, .header, .header_ce,
       .m_load, .m_valid, .m_mask, .m_from, .m_data, .m_op(), .m_format(), .m_raw, .m_part, .m_job,
       .m_slot, .m_beat, .m_first, .m_last, .m_quads, .m_starts(), .m_ends(), .m_leave, .busy());
@@ -300,7 +300,7 @@ module formal_ina_join (
   assign stale      = lost[m_job] || left[m_job] || differed[m_job];
 
   always_ff @(posedge clk) begin
-    lost           <= job_broken | others_over | ~job_valid;
+    lost           <= job_broken | others_stopped | ~job_valid;
     was_called_off <= called_off && !rst;
     was_stale      <= stale;
     was_perhaps    <= stale || perhaps[m_job];
@@ -343,7 +343,7 @@ module formal_ina_join (
         p5_job:   assert (!stale);
       end
       p5_closing: assert (closing == left);
-      p5_over:    assert (((left | differed) & ~over) == '0 && (over & ~left & ~perhaps) == '0);
+      p5_stopped:    assert (((left | differed) & ~stopped) == '0 && (stopped & ~left & ~perhaps) == '0);
       p5_undo:    assert (undo_valid == was_called_off);
       if (undo_valid) begin
         p5_what:  assert (undo_job == its_job);

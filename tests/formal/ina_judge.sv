@@ -190,7 +190,7 @@ module formal_ina_judge (
   (* anyseq *) logic [JOB_W-1:0] answer_job;
   (* anyseq *) logic [JOB_COUNT-1:0] job_complete;
   (* anyseq *) logic [JOB_COUNT-1:0] job_broken;
-  (* anyseq *) logic [JOB_COUNT-1:0] job_over;
+  (* anyseq *) logic [JOB_COUNT-1:0] job_lingers;
   (* anyseq *) logic [JOB_COUNT-1:0] job_early;
   (* anyseq *) logic [JOB_COUNT-1:0] job_freed;
   logic [JOB_COUNT-1:0]        has_flow;  // this port is in the job
@@ -284,7 +284,7 @@ module formal_ina_judge (
       .s_job_id({63'd0, s_packet[JOB_ID_AT]}),
       .token_valid, .token_pass,
       .ask_valid, .answer_valid, .answer_granted, .answer_held, .answer_job,
-      .job_window('1), .job_complete, .job_broken, .job_over, .job_border('0), .job_early, .job_unanswered('0), .job_freed, .break_valid,
+      .job_window('1), .job_complete, .job_broken, .job_lingers, .job_border('0), .job_early, .job_unanswered('0), .job_freed, .break_valid,
       .leave_valid, .hit_valid, .hit_job,
       .known(), .others('0), .search(), .found('0),
       .contest_valid, .contest_job, .contest_breaks, .contest_leaves,
@@ -339,7 +339,7 @@ module formal_ina_judge (
     d_raw      <= raw_low;
     d_sums     <= queue_sums;
     d_broken   <= job_broken[job] || (break_valid && hit_job == job);
-    d_over     <= job_over[job];
+    d_over     <= job_lingers[job];
     d_early    <= job_early[job];
     d_complete <= job_complete[job];
   end
@@ -399,7 +399,7 @@ module formal_ina_judge (
   logic [1:0]  suspects_now;
   logic [1:0]  ticks_now;
 
-  assign contest = contest_valid && contest_job == job && flow && !job_over[job];
+  assign contest = contest_valid && contest_job == job && flow && !job_lingers[job];
   assign fires   = contest && suspects_now == 2'd3 && ticks_now == 2'd2 && !decided;
 
   function automatic logic [1:0] more(input logic [1:0] count, input logic one, input logic other);

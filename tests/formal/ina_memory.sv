@@ -28,19 +28,19 @@ module formal_ina_memory (
   logic rst;
   formal_reset reset (.clk, .rst);
 
-  (* anyconst *) logic               shares;  // a context's share is two packets
+  (* anyconst *) logic               has_quota;  // a context's share is two packets
   (* anyseq *) logic                 look;
   (* anyseq *) logic [31:0]          asked;
   (* anyseq *) logic                 take;
   (* anyseq *) logic [JOB_W-1:0]     take_job;
   (* anyseq *) logic [JOB_COUNT-1:0] idle;
-  logic [JOB_COUNT-1:0]              held;
+  logic [JOB_COUNT-1:0]              has_block;
   logic [JOB_COUNT*INDEX_W-1:0]      job_base;
   logic [JOB_COUNT*SLOT_W-1:0]       job_window;
   logic                              busy;
 
   ina_memory #(.JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT), .MEMORY(MEMORY), .GRAIN(GRAIN)) dut (
-      .clk, .rst, .shares, .look, .asked, .take, .take_job, .idle, .held, .job_base, .job_window, .busy);
+      .clk, .rst, .has_quota, .look, .asked, .take, .take_job, .idle, .has_block, .job_base, .job_window, .busy);
 
   // A look-up, and the take after it, if any.
   logic       looked;    // in the clock before
@@ -50,24 +50,24 @@ module formal_ina_memory (
   logic [2:0] still;     // clocks without a change before the latest clock
   logic       settled;   // nothing has changed for three clocks, nor in the latest one
   logic [JOB_COUNT-1:0] idle_q;
-  logic [JOB_COUNT-1:0] held_q;
+  logic [JOB_COUNT-1:0] has_block_q;
   logic [31:0] wanted;   // packets
 
   always_ff @(posedge clk) begin
     looked     <= !rst && look;
     may_take   <= !rst && !take && !look && (looked || may_take);
     since_take <= rst || take ? '0 : since_take == 2'd2 ? 2'd2 : since_take + 1'b1;
-    still      <= rst || take || held != held_q ? '0 : still == 3'd7 ? 3'd7 : still + 1'b1;
+    still      <= rst || take || has_block != has_block_q ? '0 : still == 3'd7 ? 3'd7 : still + 1'b1;
     idle_q     <= rst ? '0 : idle & ~(take ? JOB_COUNT'(1) << take_job : '0);
-    held_q     <= rst ? '0 : held;
+    has_block_q <= rst ? '0 : has_block;
     if (look) begin
       wanted   <= -asked;
-      may_hold <= ~held_q;
+      may_hold <= ~has_block_q;
     end
   end
 
   // A change is visible in held a clock before it is visible in still.
-  assign settled    = still >= 3'd3 && held == held_q;
+  assign settled    = still >= 3'd3 && has_block == has_block_q;
 
   always_comb begin
     assume (!(look && (looked || take)));
@@ -75,7 +75,7 @@ module formal_ina_memory (
     assume (asked[30:4] == '1);
     assume (!take || (may_take && take_job < JOB_W'(JOB_COUNT) && may_hold[take_job]));
     // An idle context stays idle until a block is taken for it.
-    assume ((idle_q & ~idle & held) == '0);
+    assume ((idle_q & ~idle & has_block) == '0);
   end
 
   // The slots that are held.
@@ -90,14 +90,14 @@ module formal_ina_memory (
     for (int j = 0; j < JOB_COUNT; j++) begin
       slots_of[j] = '0;
       for (int s = 0; s < MEMORY; s++)
-        slots_of[j][s] = held[j] && 32'(job_base[j*INDEX_W +: INDEX_W]) <= s
+        slots_of[j][s] = has_block[j] && 32'(job_base[j*INDEX_W +: INDEX_W]) <= s
             && s <= 32'(job_base[j*INDEX_W +: INDEX_W]) + 32'(job_window[j*SLOT_W +: SLOT_W]);
       used = used | slots_of[j];
     end
     free_count = '0;
     for (int s = 0; s < MEMORY; s++) free_count = free_count + 4'(!used[s]);
     to_come = '0;
-    for (int j = 0; j < JOB_COUNT; j++) to_come = to_come + 4'(!held[j]);
+    for (int j = 0; j < JOB_COUNT; j++) to_come = to_come + 4'(!has_block[j]);
     fits_2 = used[1:0] == '0 || used[3:2] == '0 || used[5:4] == '0;
     fits_4 = used[3:0] == '0;
   end
@@ -122,7 +122,7 @@ module formal_ina_memory (
       looked_4 <= settled && fits_4 && free_count > to_come + 4'd2;
       kept     <= settled && fits_4 && free_count <= to_come + 4'd2;
     end
-    took_4   <= looked_4 && wanted >= 32'd4 && !shares;
+    took_4   <= looked_4 && wanted >= 32'd4 && !has_quota;
     took_2   <= looked_2 && wanted >= 32'd2;
   end
 
@@ -132,23 +132,23 @@ module formal_ina_memory (
 
     logic [2:0] waits;  // idle, and the block is not given back
 
-    always_ff @(posedge clk) waits <= (rst || !held[j] || !idle[j]) ? '0 : waits + 1'b1;
+    always_ff @(posedge clk) waits <= (rst || !has_block[j] || !idle[j]) ? '0 : waits + 1'b1;
 
     assign base = 32'(job_base[j*INDEX_W +: INDEX_W]);
     assign size = 32'(job_window[j*SLOT_W +: SLOT_W]) + 32'd1;
 
     always_comb begin
-      if (!rst && held[j]) begin
+      if (!rst && has_block[j]) begin
         assert (base + size <= MEMORY);
         assert (size == 32'd1 || size == 32'd2 || size == 32'd4);
         assert ((base & (size - 32'd1)) == '0);
-        assert (!shares || size <= 32'd2);
+        assert (!has_quota || size <= 32'd2);
         if (idle[j]) begin
           assert (busy && waits != 3'd7);
         end
       end
-      if (!rst && held_q[j] && !idle_q[j]) begin
-        assert (held[j]);
+      if (!rst && has_block_q[j] && !idle_q[j]) begin
+        assert (has_block[j]);
       end
     end
     for (genvar k = 0; k < j; k++) begin : gen_other
@@ -178,7 +178,7 @@ module formal_ina_memory (
 
   logic [2:0] given;  // blocks that came back
 
-  always_ff @(posedge clk) if (rst) given <= '0; else if ((held_q & ~held) != '0) given <= given | 3'(held_q & ~held);
+  always_ff @(posedge clk) if (rst) given <= '0; else if ((has_block_q & ~has_block) != '0) given <= given | 3'(has_block_q & ~has_block);
 
   always_comb begin
     if (!rst) begin

@@ -68,8 +68,8 @@ module formal_ina_merge (
   logic             holds;      // a beat has been taken and has not come out
   logic [ALL_W-1:0] beat;       // that one
   logic             owed;       // ... and it is followed by the bytes for which it has no room
-  logic [31:0]      over;       // the last four bytes of stream 0's beat before
-  logic [3:0]       over_keep;
+  logic [31:0]      spilled;    // the last four bytes of stream 0's beat before
+  logic [3:0]       spilled_keep;
   logic             was_tagged; // of the frame that stream 0 is in
   logic [31:0]      was_tag;
   logic [1:0]       in_frame;   // for each stream: the last beat that was taken was not a frame's last
@@ -102,7 +102,7 @@ module formal_ina_merge (
 
   assign overflows = s_last[0] && s0_keep[KEEP_W-1 -: 4] != '0;
   assign longer    = {s_last[0] && !overflows, s0_keep[KEEP_W-5:0], 4'hF,
-                      in_frame[0] ? {s0_data[BEAT_W-33:0], over}
+                      in_frame[0] ? {s0_data[BEAT_W-33:0], spilled}
                                   : {s0_data[BEAT_W-33:TAG_AT], s0_tag, s0_data[TAG_AT-1:0]}};
 
   always_ff @(posedge clk) begin
@@ -126,11 +126,11 @@ module formal_ina_merge (
       end
       if (!loses && (taken != '0 || goes)) begin
         holds <= 1'b1;
-        beat  <= goes ? {1'b1, KEEP_W'(over_keep), BEAT_W'(over)} : taken[1] ? s1 : s0_tagged ? longer : s0;
+        beat  <= goes ? {1'b1, KEEP_W'(spilled_keep), BEAT_W'(spilled)} : taken[1] ? s1 : s0_tagged ? longer : s0;
       end
       if (taken[0]) begin
-        over       <= s0_data[BEAT_W-1 -: 32];
-        over_keep  <= s0_keep[KEEP_W-1 -: 4];
+        spilled       <= s0_data[BEAT_W-1 -: 32];
+        spilled_keep  <= s0_keep[KEEP_W-1 -: 4];
         was_tagged <= s0_tagged;
         was_tag    <= s0_tag;
       end
@@ -171,8 +171,8 @@ module formal_ina_merge (
   (* hierconn *) logic \dut.in_frame ;
   (* hierconn *) logic \dut.owner ;
   (* hierconn *) logic \dut.spills ;
-  (* hierconn *) logic [31:0] \dut.over ;
-  (* hierconn *) logic [3:0] \dut.over_keep ;
+  (* hierconn *) logic [31:0] \dut.spilled ;
+  (* hierconn *) logic [3:0] \dut.spilled_keep ;
   (* hierconn *) logic \dut.losing ;
   (* hierconn *) logic \dut.is_cut ;
 
@@ -184,7 +184,7 @@ module formal_ina_merge (
       i1_lost:  assert (\dut.losing == losing && \dut.is_cut == cut && (!cut || holds)
           && (!losing || in_frame != '0 || owed));
       if (in_frame[0] || owed) begin
-        i1_bytes: assert (\dut.over == over && (!owed || \dut.over_keep == over_keep));
+        i1_bytes: assert (\dut.spilled == spilled && (!owed || \dut.spilled_keep == spilled_keep));
       end
       i2_turn: assert (!waited[\dut.owner ] || in_frame[!\dut.owner ]);
     end

@@ -228,8 +228,8 @@ module formal_ina_relay (
   // Jobs in any state.
   (* anyseq *) logic [JOB_COUNT-1:0] job_valid;
   (* anyseq *) logic [JOB_COUNT-1:0] job_broken;
-  (* anyseq *) logic [JOB_COUNT-1:0] others_over;
-  logic [JOB_COUNT-1:0] over;
+  (* anyseq *) logic [JOB_COUNT-1:0] others_stopped;
+  logic [JOB_COUNT-1:0] stopped;
   logic [JOB_COUNT-1:0] closing;
   logic                 undo_valid;
   logic [JOB_W-1:0]     undo_job;
@@ -261,7 +261,7 @@ module formal_ina_relay (
       .history_read, .here_data(beat_of({FROM_HERE, history_tag}, history_lane, history_window)),
       .here_quads(QUADS_W'(here_quads)), .above_data(beat_of({FROM_ABOVE, history_tag}, 4'd0, 1'b0)),
       .above_quads(QUADS_W'(above_quads)), .resend_pop, .resend_answered, .resend_differed,
-      .job_valid, .job_broken, .others_over, .over, .closing, .undo_valid, .undo_job, .mismatch,
+      .job_valid, .job_broken, .others_stopped, .stopped, .closing, .undo_valid, .undo_job, .mismatch,
       .settled, .header_valid, .header, .header_ce,
       .m_valid, .m_mask, .m_data, .m_kind, .m_job, .m_slot, .m_beat, .m_first, .m_last, .m_quads,
       .m_leave, .busy());
@@ -360,7 +360,7 @@ module formal_ina_relay (
   assign called_off = settles && header_valid == '0 && kind == KIND_DOWN;
 
   always_ff @(posedge clk) begin
-    lost           <= job_broken | others_over | ~job_valid;
+    lost           <= job_broken | others_stopped | ~job_valid;
     was_called_off <= called_off && !rst;
     breaks         <= called_off && !stale && !rst;
     its_job        <= job;
@@ -445,7 +445,7 @@ module formal_ina_relay (
         p5_leaves: assert ((header_valid != '0) == (alike && !stale));
       end
       p5_closing: assert (closing == left);
-      p5_over:    assert (over == (left | differed));
+      p5_stopped:    assert (stopped == (left | differed));
       p5_undo:    assert (undo_valid == was_called_off);
       if (undo_valid) begin
         p5_what:  assert (undo_job == its_job);

@@ -29,12 +29,12 @@ module ina_probe (
         " decide0=%b", `PORT0.ingress.judge.decide,
         " resend0=%b", `PORT0.ingress.judge.resend_valid,
         " join_pick=%b", ina_top.join_pick_valid,
-        " join=%b", ina_top.join_valid,
-        " sum=%b", ina_top.sum_valid,
+        " join=%b", ina_top.paths.join_valid,
+        " sum=%b", ina_top.paths.sum_valid,
         " relay_pick=%b", ina_top.relay_pick_valid,
         " kind=%0d", ina_top.relay_pick_kind,
-        " history=%b", ina_top.history_read,
-        " relay=%b", ina_top.relay_valid,
+        " history=%b", ina_top.paths.history_read,
+        " relay=%b", ina_top.paths.relay_valid,
         " out0=%b", ina_top.m_axis_tvalid[0],
         " out1=%b", ina_top.m_axis_tvalid[1]);
 

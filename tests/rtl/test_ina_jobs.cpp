@@ -319,7 +319,7 @@ class Jobs
 			keeps[taker] = true;
 		for (unsigned j = 0; j < JOBS; j++) {
 			keeps[j] = keeps[j] && !(now.is_idle(j) && random.chance(30));
-			set_bit(dut->job_held, j, keeps[j]);
+			set_bit(dut->job_has_block, j, keeps[j]);
 		}
 		taker = dut->take ? static_cast<int>(dut->take_job) : -1;
 	}
@@ -678,7 +678,7 @@ class Jobs
 			if (!job.valid)
 				continue;
 			CHECK(bit(dut->job_broken, j) == job.broken, "job %u: broken", j);
-			CHECK(bit(dut->job_over, j) == job.over, "job %u: over", j);
+			CHECK(bit(dut->job_lingers, j) == job.over, "job %u: over", j);
 			CHECK(bit(dut->job_complete, j) == job.complete(), "job %u: complete", j);
 			for (unsigned b = 0; b < COUNT_W; b++)
 				CHECK(bit(dut->job_before, j * COUNT_W + b) ==

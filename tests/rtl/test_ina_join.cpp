@@ -44,7 +44,7 @@ class Join
 	{
 		dut->s_valid = 0;
 		dut->job_valid = 0xF;
-		dut->job_broken = dut->others_over = 0;
+		dut->job_broken = dut->others_stopped = 0;
 		dut.reset();
 	}
 
@@ -67,11 +67,11 @@ class Join
 	/// All jobs end, and other jobs take their contexts.
 	void begin_anew()
 	{
-		dut->job_valid = dut->job_broken = dut->others_over = 0;
+		dut->job_valid = dut->job_broken = dut->others_stopped = 0;
 		dut.tick();
 		dut->job_valid = 0xF;
 		dut.settle();
-		CHECK(dut->over == 0 && dut->closing == 0, "a new job has ended");
+		CHECK(dut->stopped == 0 && dut->closing == 0, "a new job has ended");
 		std::fill(in_message, in_message + JOBS, false);
 		std::fill(over, over + JOBS, false);
 		broken = closing = 0;
@@ -235,7 +235,7 @@ class Join
 		const Packet *next = to_settle.empty() ? nullptr : to_settle.front();
 
 		if (next && next->ends_elsewhere)
-			dut->others_over |= static_cast<uint8_t>(1u << next->job);
+			dut->others_stopped |= static_cast<uint8_t>(1u << next->job);
 		if (next && next->breaks_before)
 			dut->job_broken |= static_cast<uint8_t>(1u << next->job);
 		dut.settle();
@@ -252,10 +252,11 @@ class Join
 		CHECK(dut->mismatch == (breaks ? 1u << settled->job : 0), "jobs %x break",
 		      dut->mismatch);
 		CHECK(dut->closing == closing, "closing: %x, not %x", dut->closing, closing);
-		CHECK((dut->over & (broken | closing)) == (broken | closing), "over: only %x",
-		      dut->over);
-		CHECK((dut->over & ~(broken | closing | dut->job_broken | dut->others_over)) == 0,
-		      "over: %x", dut->over);
+		CHECK((dut->stopped & (broken | closing)) == (broken | closing), "over: only %x",
+		      dut->stopped);
+		CHECK((dut->stopped &
+		       ~(broken | closing | dut->job_broken | dut->others_stopped)) == 0,
+		      "over: %x", dut->stopped);
 		settled = nullptr;
 		if (!dut->settled)
 			return;

@@ -41,7 +41,7 @@ class Judge
 		dut->answer_valid = 0;
 		dut->job_freed = 0;
 		dut->job_complete = 0xF;
-		dut->job_broken = dut->job_over = 0;
+		dut->job_broken = dut->job_lingers = 0;
 		dut->uplink = dut->probes = 0;
 		dut->job_border = dut->job_early = dut->job_unanswered = 0;
 		for (unsigned j = 0; j < JOBS; j++)
@@ -311,7 +311,7 @@ void test_table(bench::Random &random)
 		judge.dut->job_early = role.early ? 1 << job : 0;
 		judge.dut->job_unanswered = role.unanswered ? 1 << job : 0;
 		judge.dut->job_broken = broken ? 1 << job : 0;
-		judge.dut->job_over = role.over ? 1 << job : 0;
+		judge.dut->job_lingers = role.over ? 1 << job : 0;
 		const uint32_t psn = (next_psn + static_cast<uint32_t>(distance)) & 0xFFFFFF;
 		const bool ack = random.chance(10);
 		judge.show(flow, psn, DATA_LANE, 4, 4, true, true, true, ack);

@@ -67,7 +67,7 @@ int main()
 	uint64_t idle = 0;
 	unsigned granted = 0, less = 0, least = 0, shared = 0;
 
-	dut->look = dut->take = dut->shares = 0;
+	dut->look = dut->take = dut->has_quota = 0;
 	dut->idle = 0;
 	dut.reset();
 	for (unsigned i = 0; i < 40000; i++) {
@@ -97,8 +97,9 @@ int main()
 		for (unsigned clocks = 0; clocks < CHANGE_CLOCKS; clocks++)
 			dut.tick();
 		for (unsigned j = 0; j < JOBS; j++)
-			CHECK(bits(dut->held, j, 1) == (blocks[j].packets > 0), "job %u: held", j);
-		dut->shares = shares;
+			CHECK(bits(dut->has_block, j, 1) == (blocks[j].packets > 0), "job %u: held",
+			      j);
+		dut->has_quota = shares;
 		shared += shares && (SLOTS * JOBS > MEMORY) && asked >= SLOTS;
 		dut->look = 1;
 		dut->asked = 0u - asked;
@@ -107,7 +108,7 @@ int main()
 		dut.tick();
 		if (blocks[job].packets > 0 || random.chance(10))
 			continue;
-		const Block want = find(blocks, asked, dut->shares);
+		const Block want = find(blocks, asked, dut->has_quota);
 		dut->take = 1;
 		dut->take_job = static_cast<uint8_t>(job);
 		dut.tick();

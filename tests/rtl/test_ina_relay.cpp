@@ -70,7 +70,7 @@ class Relay
 	{
 		dut->s_valid = dut->others_read = 0;
 		dut->job_valid = 0xF;
-		dut->job_broken = dut->others_over = 0;
+		dut->job_broken = dut->others_stopped = 0;
 		dut.reset();
 	}
 
@@ -94,11 +94,11 @@ class Relay
 	/// All jobs end, and other jobs take their contexts.
 	void begin_anew()
 	{
-		dut->job_valid = dut->job_broken = dut->others_over = 0;
+		dut->job_valid = dut->job_broken = dut->others_stopped = 0;
 		dut.tick();
 		dut->job_valid = 0xF;
 		dut.settle();
-		CHECK(dut->over == 0 && dut->closing == 0, "a new job has ended");
+		CHECK(dut->stopped == 0 && dut->closing == 0, "a new job has ended");
 		std::fill(over, over + JOBS, false);
 		broken = closing = 0;
 		ended = false;
@@ -373,7 +373,7 @@ class Relay
 		const Packet *next = to_settle.empty() ? nullptr : to_settle.front();
 
 		if (next && next->ends_elsewhere)
-			dut->others_over |= static_cast<uint8_t>(1u << next->job);
+			dut->others_stopped |= static_cast<uint8_t>(1u << next->job);
 		if (next && next->breaks_before)
 			dut->job_broken |= static_cast<uint8_t>(1u << next->job);
 		dut.settle();
@@ -390,7 +390,7 @@ class Relay
 		CHECK(dut->mismatch == (breaks ? 1u << settled->job : 0), "jobs %x break",
 		      dut->mismatch);
 		CHECK(dut->closing == closing, "closing: %x, not %x", dut->closing, closing);
-		CHECK(dut->over == (broken | closing), "over: %x, not %x", dut->over,
+		CHECK(dut->stopped == (broken | closing), "over: %x, not %x", dut->stopped,
 		      broken | closing);
 		settled = nullptr;
 		if (!dut->settled) {
