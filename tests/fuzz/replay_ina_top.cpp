@@ -73,7 +73,7 @@ class Replay
 	/// Returns the number of frames; adds to the counters.
 	uint64_t run(uint64_t *totals)
 	{
-		frame next;
+		roce_frame next;
 		unsigned port;
 
 		while (!is_over && traffic_next(&input, &next, &port)) {

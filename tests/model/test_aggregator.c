@@ -28,7 +28,7 @@ static int close_rig(void **state)
 
 static void put_data(struct rig *rig, unsigned rank, unsigned index, int32_t element)
 {
-	struct frame frame = rig_data(rig, rank, index, element);
+	struct roce_frame frame = rig_data(rig, rank, index, element);
 
 	rig_put(rig, rank, &frame);
 }
@@ -53,7 +53,7 @@ static void complete(struct rig *rig, unsigned index)
 
 /* Asserts that `frame` of `rank` came out, with the sum as payload and the matching iCRC. */
 static void assert_summed(const struct rig *rig, unsigned position, unsigned rank,
-                          struct frame want)
+                          struct roce_frame want)
 {
 	const struct rig_emitted *emitted = &rig->emitted[position];
 	uint32_t contributors = 4, last_rank = 3;
@@ -76,7 +76,7 @@ static void assert_sum(const struct rig *rig, unsigned position, unsigned rank, 
 static void assert_sum_again(const struct rig *rig, unsigned position, unsigned rank,
                              unsigned index)
 {
-	struct frame want = rig_data(rig, rank, index, sum_of_four(index));
+	struct roce_frame want = rig_data(rig, rank, index, sum_of_four(index));
 
 	frame_ask_for_ack(&want);
 	assert_summed(rig, position, rank, want);
@@ -86,7 +86,7 @@ static void assert_sum_again(const struct rig *rig, unsigned position, unsigned 
 static void assert_probe(const struct rig *rig, unsigned rank, unsigned index)
 {
 	static const uint8_t zeros[64];
-	struct frame probe =
+	struct roce_frame probe =
 	        rig_frame(rig, rank, index + 0x400000, SEND_ONLY, zeros, sizeof(zeros));
 
 	rig_assert_passed(rig, rank, &probe);
@@ -156,7 +156,7 @@ static void test_gap(void **state)
 	assert_sum_again(rig, 1, 1, 2);
 
 	/* Up to the next packet that already asks for an ACK. */
-	struct frame asks = rig_data(rig, 1, 3, element_of(1, 3));
+	struct roce_frame asks = rig_data(rig, 1, 3, element_of(1, 3));
 	frame_ask_for_ack(&asks);
 	rig_put(rig, 1, &asks);
 	for (unsigned rank = 0; rank < 4; rank++)
@@ -176,19 +176,19 @@ static void test_each_psn_has_one_payload(void **state)
 	rig_join_all(rig);
 	complete(rig, 1);
 	put_data(rig, 0, 2, 7);
-	struct frame breaks = rig_brief(rig, 1, 2, SEND_ONLY, 32);
+	struct roce_frame breaks = rig_brief(rig, 1, 2, SEND_ONLY, 32);
 	rig_put(rig, 1, &breaks);
 	rig_assert_count(rig, jobs_broken, 1);
 	rig_assert_count(rig, packets_raw, 1);
 	rig_assert_count(rig, frames_passed, 1);
-	struct frame ahead = rig_data(rig, 1, 3, 5);
+	struct roce_frame ahead = rig_data(rig, 1, 3, 5);
 	rig_put(rig, 1, &ahead);
 	rig_assert_passed(rig, 1, &ahead);
 
 	put_data(rig, 0, 1, 999);
 	assert_int_equal(rig->emitted_count, 1);
 	assert_sum_again(rig, 0, 0, 1);
-	struct frame raw = rig_data(rig, 0, 2, 7);
+	struct roce_frame raw = rig_data(rig, 0, 2, 7);
 	rig_put(rig, 0, &raw);
 	rig_assert_passed(rig, 0, &raw);
 }
@@ -238,7 +238,7 @@ static void test_older_than_the_join(void **state)
 	struct rig *rig = *state;
 
 	rig_join_all(rig);
-	struct frame join = rig_control(rig, 3, 0, INA_WIRE_JOIN);
+	struct roce_frame join = rig_control(rig, 3, 0, INA_WIRE_JOIN);
 	rig_put(rig, 3, &join); /* the JOIN itself is in the history */
 	assert_int_equal(rig->emitted_count, 1);
 	assert_int_equal(rig_contributors(&rig->emitted[0].frame), 4);
@@ -269,9 +269,9 @@ static void test_wrong_icrc(void **state)
 	struct rig *rig = *state;
 
 	rig_join_all(rig);
-	struct frame frame = rig_data(rig, 1, 1, 5);
+	struct roce_frame frame = rig_data(rig, 1, 1, 5);
 	for (size_t at = FRAME_HEADER_BYTES; at < frame.length; at++) {
-		struct frame corrupted = frame;
+		struct roce_frame corrupted = frame;
 
 		corrupted.bytes[at] ^= 0x40;
 		rig_put(rig, 1, &corrupted);
@@ -280,14 +280,14 @@ static void test_wrong_icrc(void **state)
 	rig_assert_count(rig, icrc_dropped, frame.length - FRAME_HEADER_BYTES);
 
 	/* A truncated frame is also damaged. */
-	struct frame cut = frame;
+	struct roce_frame cut = frame;
 	cut.length--;
 	rig_put(rig, 1, &cut);
 	rig_assert_nothing(rig);
 	rig_assert_count(rig, icrc_dropped, frame.length - FRAME_HEADER_BYTES + 1);
 
 	/* A packet of an unknown flow: the aggregator does not check it. */
-	struct frame stranger = frame;
+	struct roce_frame stranger = frame;
 	stranger.bytes[49] ^= 1;
 	rig_put(rig, 1, &stranger);
 	rig_assert_passed(rig, 1, &stranger);
@@ -303,7 +303,7 @@ static void test_trailed(void **state)
 	struct rig *rig = *state;
 
 	for (unsigned rank = 0; rank < 4; rank++) {
-		struct frame join = rig_control(rig, rank, 0, INA_WIRE_JOIN);
+		struct roce_frame join = rig_control(rig, rank, 0, INA_WIRE_JOIN);
 
 		join.length += 8;
 		rig_put(rig, rank, &join);
@@ -311,7 +311,8 @@ static void test_trailed(void **state)
 	assert_int_equal(rig->emitted_count, 4);
 	for (unsigned index = 1; index <= 4; index++) {
 		for (unsigned rank = 0; rank < 4; rank++) {
-			struct frame data = rig_data(rig, rank, index, element_of(rank, index));
+			struct roce_frame data =
+			        rig_data(rig, rank, index, element_of(rank, index));
 
 			memset(data.bytes + data.length, 0x5A, counts[index - 1]);
 			data.length += rank % 2 ? counts[index - 1] : 0;
@@ -332,7 +333,7 @@ static void test_flow_key(void **state)
 
 	rig_join_all(rig);
 	for (size_t i = 0; i < sizeof(key_at) / sizeof(key_at[0]); i++) {
-		struct frame other = rig_data(rig, 0, 1, 1);
+		struct roce_frame other = rig_data(rig, 0, 1, 1);
 
 		other.bytes[key_at[i]] ^= 2;
 		frame_seal(&other);
@@ -377,7 +378,7 @@ static void test_message_of_packets(void **state)
 		                                        : SEND_MIDDLE;
 
 		for (unsigned rank = 0; rank < 4; rank++) {
-			struct frame frame =
+			struct roce_frame frame =
 			        rig_frame(rig, rank, index, opcode, messages[rank] + at, bytes);
 			rig_put(rig, rank, &frame);
 		}
@@ -429,7 +430,7 @@ static struct two_packets two_packets(uint32_t number, const uint32_t elements[1
 static void put_half(struct rig *rig, unsigned rank, const struct two_packets *message,
                      unsigned half)
 {
-	struct frame frame =
+	struct roce_frame frame =
 	        rig_frame(rig, rank, message->number * 2 - 1 + half, half ? SEND_LAST : SEND_FIRST,
 	                  message->bytes + half * 48, half ? 64 : 48);
 
@@ -451,7 +452,7 @@ static void test_overflow_is_sticky(void **state)
 			for (unsigned rank = 0; rank < 4; rank++)
 				put_half(rig, rank, &message, half);
 		assert_int_equal(rig->emitted_count, 4);
-		const struct frame *last = &rig->emitted[3].frame;
+		const struct roce_frame *last = &rig->emitted[3].frame;
 		assert_int_equal(last->bytes[last->length - 16], number == 1);
 		elements[0] = 1;
 	}
@@ -472,7 +473,7 @@ static void test_congestion(void **state)
 		assert_int_equal(rig->emitted_count, 4);
 		for (unsigned i = 0; i < 4; i++) {
 			assert_int_equal(rig->emitted[i].frame.bytes[15], 0xAF);
-			assert_int_equal(frame_ip_sum(&rig->emitted[i].frame), 0xFFFF);
+			assert_int_equal(frame_ip_sum(rig->emitted[i].frame.bytes), 0xFFFF);
 		}
 	}
 	rig_assert_count(rig, ecn_marked, 4 * 3);
@@ -483,7 +484,7 @@ static void test_congestion(void **state)
 	assert_int_equal(rig->emitted[0].frame.bytes[15], 0xAE);
 }
 
-static uint32_t flags_of(const struct frame *frame)
+static uint32_t flags_of(const struct roce_frame *frame)
 {
 	uint32_t flags;
 
@@ -531,7 +532,7 @@ static void test_congestion_not_capable(void **state)
 	assert_int_equal(rig->emitted_count, 4);
 	for (unsigned i = 0; i < 4; i++) {
 		assert_int_equal(rig->emitted[i].frame.bytes[15], want[rig->emitted[i].port]);
-		assert_int_equal(frame_ip_sum(&rig->emitted[i].frame), 0xFFFF);
+		assert_int_equal(frame_ip_sum(rig->emitted[i].frame.bytes), 0xFFFF);
 	}
 	rig_assert_count(rig, ecn_marked, 2);
 }
@@ -544,7 +545,7 @@ static void test_congestion_checksums(void **state)
 	rig_join_all(rig);
 	for (unsigned index = 1; index < 3000; index++) {
 		for (unsigned rank = 0; rank < 4; rank++) {
-			struct frame frame = rig_data(rig, rank, index, 0);
+			struct roce_frame frame = rig_data(rig, rank, index, 0);
 
 			frame.bytes[15] = rank == 3 ? 0x03 : 0x02;
 			frame.bytes[18] = (uint8_t)(index * 22 >> 8); /* IP identification */
@@ -553,7 +554,7 @@ static void test_congestion_checksums(void **state)
 			rig_put(rig, rank, &frame);
 		}
 		for (unsigned rank = 0; rank < 4; rank++)
-			assert_int_equal(frame_ip_sum(&rig->emitted[rank].frame), 0xFFFF);
+			assert_int_equal(frame_ip_sum(rig->emitted[rank].frame.bytes), 0xFFFF);
 	}
 }
 
@@ -564,7 +565,7 @@ static void test_another_port(void **state)
 	struct rig *rig = *state;
 	static const uint8_t rdma_write_only = 0x0A;
 	const uint8_t payload[32] = {0};
-	struct frame frames[] = {
+	struct roce_frame frames[] = {
 	        rig_data(rig, 0, 1, 7),                             /* the next PSN */
 	        rig_control(rig, 0, 0, INA_WIRE_JOIN),              /* a retransmission */
 	        rig_data(rig, 0, 5, 7),                             /* past a gap */
@@ -603,10 +604,10 @@ static void test_another_port(void **state)
 static void test_passing(void **state)
 {
 	struct rig *rig = *state;
-	struct frame frame = {0};
+	struct roce_frame frame = {0};
 	unsigned seed = 3, put = 0;
 
-	for (frame.length = 1; frame.length <= FRAME_BYTES_MAX; frame.length += 37, put++) {
+	for (frame.length = 1; frame.length <= ROCE_FRAME_BYTES_MAX; frame.length += 37, put++) {
 		for (size_t i = 0; i < frame.length; i++)
 			frame.bytes[i] = (uint8_t)(rand_r(&seed) >> 7);
 		rig_put(rig, put % 4, &frame);
@@ -663,19 +664,20 @@ static void test_whole_history(void **state)
 
 	(void)state;
 	for (unsigned rank = 0; rank < 2; rank++) {
-		struct frame join = rig_control(rig, rank, 0, INA_WIRE_JOIN);
+		struct roce_frame join = rig_control(rig, rank, 0, INA_WIRE_JOIN);
 
 		rig_put(rig, rank, &join);
 	}
 	for (unsigned index = 1; index < 40; index++) {
 		for (unsigned rank = 0; rank < 2; rank++) {
-			struct frame data = rig_data(rig, rank, index, (int32_t)(index + rank));
+			struct roce_frame data =
+			        rig_data(rig, rank, index, (int32_t)(index + rank));
 
 			rig_put(rig, rank, &data);
 		}
 		assert_int_equal(rig->emitted_count, 2);
 		for (unsigned back = 0; back < 4 && back < index; back++) {
-			struct frame again = rig_data(rig, 0, index - back, 7);
+			struct roce_frame again = rig_data(rig, 0, index - back, 7);
 
 			rig_put(rig, 0, &again);
 			assert_int_equal(rig->emitted_count, 1);
@@ -699,11 +701,11 @@ static void test_small_mtu(void **state)
 	rig->aggregator = aggregator_open(&config, rig_collect, rig);
 	assert_non_null(rig->aggregator);
 	rig_join_all(rig);
-	struct frame large = rig_frame(rig, 0, 1, 1, payload, sizeof(payload));
+	struct roce_frame large = rig_frame(rig, 0, 1, 1, payload, sizeof(payload));
 	rig_put(rig, 0, &large);
 	rig_assert_nothing(rig);
 	rig_assert_count(rig, suspects_dropped, 1);
-	struct frame fits = rig_frame(rig, 0, 1, 1, payload, 256);
+	struct roce_frame fits = rig_frame(rig, 0, 1, 1, payload, 256);
 	rig_put(rig, 0, &fits);
 	rig_assert_count(rig, packets_taken, 3);
 	rig_close(rig);

@@ -37,17 +37,17 @@ static int close_rig(void **state)
 }
 
 /* A good JOIN of `rank` with `bytes` at `at` changed, and sealed again. */
-static struct frame changed_join(const struct rig *rig, unsigned rank, unsigned at,
-                                 const void *bytes, size_t count)
+static struct roce_frame changed_join(const struct rig *rig, unsigned rank, unsigned at,
+                                      const void *bytes, size_t count)
 {
-	struct frame frame = rig_control(rig, rank, 0, INA_WIRE_JOIN);
+	struct roce_frame frame = rig_control(rig, rank, 0, INA_WIRE_JOIN);
 
 	memcpy(frame.bytes + at, bytes, count);
 	frame_seal(&frame);
 	return frame;
 }
 
-static void assert_refused(struct rig *rig, unsigned port, const struct frame *frame)
+static void assert_refused(struct rig *rig, unsigned port, const struct roce_frame *frame)
 {
 	uint64_t before = aggregator_counters(rig->aggregator)->joins_refused;
 
@@ -63,11 +63,11 @@ static void test_refused_numbers(void **state)
 	static const int32_t windows[] = {0, 1, WINDOW, INT32_MAX};
 
 	for (size_t i = 0; i < 4; i++) {
-		struct frame join = changed_join(rig, 0, RANK_COUNT_AT, &rank_counts[i], 2);
+		struct roce_frame join = changed_join(rig, 0, RANK_COUNT_AT, &rank_counts[i], 2);
 		assert_refused(rig, 0, &join);
 	}
 	for (size_t i = 0; i < 4; i++) {
-		struct frame join = changed_join(rig, 0, WINDOW_AT, &windows[i], 4);
+		struct roce_frame join = changed_join(rig, 0, WINDOW_AT, &windows[i], 4);
 		assert_refused(rig, 0, &join);
 	}
 	rig_assert_count(rig, jobs_opened, 0);
@@ -75,10 +75,10 @@ static void test_refused_numbers(void **state)
 }
 
 /* A JOIN or LEAVE of a rank of job `job`, which has two ranks, on a separate connection. */
-static struct frame of_a_pair(const struct rig *rig, unsigned rank, unsigned job, unsigned index,
-                              enum ina_wire_type type)
+static struct roce_frame of_a_pair(const struct rig *rig, unsigned rank, unsigned job,
+                                   unsigned index, enum ina_wire_type type)
 {
-	struct frame frame = rig_control(rig, rank, index, type);
+	struct roce_frame frame = rig_control(rig, rank, index, type);
 	const uint16_t two = 2;
 
 	memcpy(frame.bytes + RANK_COUNT_AT, &two, sizeof(two));
@@ -95,17 +95,17 @@ static void test_refused_for_want_of_contexts(void **state)
 
 	for (unsigned job = 0; job < 4; job++)
 		for (unsigned rank = 0; rank < 2; rank++) {
-			struct frame join = of_a_pair(rig, rank, job, 0, INA_WIRE_JOIN);
+			struct roce_frame join = of_a_pair(rig, rank, job, 0, INA_WIRE_JOIN);
 
 			rig_put(rig, rank, &join);
 			assert_int_equal(rig->emitted_count, 2 * rank);
 		}
-	struct frame fifth = of_a_pair(rig, 0, 4, 0, INA_WIRE_JOIN);
+	struct roce_frame fifth = of_a_pair(rig, 0, 4, 0, INA_WIRE_JOIN);
 	assert_refused(rig, 0, &fifth);
 	rig_assert_count(rig, jobs_opened, 4);
 
 	for (unsigned rank = 0; rank < 2; rank++) {
-		struct frame leave = of_a_pair(rig, rank, 2, 1, INA_WIRE_LEAVE);
+		struct roce_frame leave = of_a_pair(rig, rank, 2, 1, INA_WIRE_LEAVE);
 
 		rig_put(rig, rank, &leave);
 	}
@@ -123,8 +123,8 @@ static void test_refused_for_want_of_contexts(void **state)
 static void test_past_a_gap_before_the_join(void **state)
 {
 	struct rig *rig = *state;
-	struct frame join = rig_control(rig, 0, 0, INA_WIRE_JOIN);
-	struct frame leave = rig_control(rig, 0, 5, INA_WIRE_LEAVE);
+	struct roce_frame join = rig_control(rig, 0, 0, INA_WIRE_JOIN);
+	struct roce_frame leave = rig_control(rig, 0, 5, INA_WIRE_LEAVE);
 
 	rig_put(rig, 0, &join);
 	rig_assert_nothing(rig);
@@ -140,9 +140,9 @@ static void test_past_a_gap_before_the_join(void **state)
 }
 
 /* A JOIN of rank 0 for a new job of `ranks` ranks, on a separate connection. */
-static struct frame join_of_new_job(const struct rig *rig, unsigned job, uint16_t ranks)
+static struct roce_frame join_of_new_job(const struct rig *rig, unsigned job, uint16_t ranks)
 {
-	struct frame join = changed_join(rig, 0, RANK_COUNT_AT, &ranks, 2);
+	struct roce_frame join = changed_join(rig, 0, RANK_COUNT_AT, &ranks, 2);
 
 	join.bytes[JOB_ID_AT + 5] = (uint8_t)job;
 	join.bytes[49] = (uint8_t)(0x60 + job);
@@ -159,13 +159,13 @@ static void test_held(void **state)
 	struct rig *rig = *state;
 
 	for (unsigned job = 0; job < 3; job++) {
-		struct frame join = join_of_new_job(rig, job, 2);
+		struct roce_frame join = join_of_new_job(rig, job, 2);
 
 		rig_put(rig, 0, &join);
 	}
 	rig_assert_count(rig, jobs_opened, 3);
 
-	struct frame fourth = join_of_new_job(rig, 3, 2);
+	struct roce_frame fourth = join_of_new_job(rig, 3, 2);
 	rig_put(rig, 0, &fourth);
 	rig_assert_nothing(rig);
 	rig_assert_count(rig, joins_held, 1);
@@ -173,7 +173,7 @@ static void test_held(void **state)
 	rig_assert_count(rig, joins_granted, 3);
 
 	/* Another port joins one of the three. */
-	struct frame peer = join_of_new_job(rig, 1, 2);
+	struct roce_frame peer = join_of_new_job(rig, 1, 2);
 	peer.bytes[49] = 0x71;
 	frame_seal(&peer);
 	rig_put(rig, 1, &peer);
@@ -184,7 +184,7 @@ static void test_held(void **state)
 	rig_assert_count(rig, jobs_opened, 4);
 
 	/* All contexts are taken: refused, not held. */
-	struct frame fifth = join_of_new_job(rig, 4, 2);
+	struct roce_frame fifth = join_of_new_job(rig, 4, 2);
 	assert_refused(rig, 0, &fifth);
 	rig_assert_count(rig, joins_held, 1);
 }
@@ -195,7 +195,7 @@ static void test_last_context_is_anothers(void **state)
 	struct rig *rig = *state;
 
 	for (unsigned job = 0; job < 4; job++) {
-		struct frame join = join_of_new_job(rig, job, 2);
+		struct roce_frame join = join_of_new_job(rig, job, 2);
 
 		rig_put(rig, job / 3, &join);
 	}
@@ -206,17 +206,17 @@ static void test_last_context_is_anothers(void **state)
 static void test_refused_by_the_job(void **state)
 {
 	struct rig *rig = *state;
-	struct frame first = rig_control(rig, 0, 0, INA_WIRE_JOIN);
+	struct roce_frame first = rig_control(rig, 0, 0, INA_WIRE_JOIN);
 	const uint16_t two = 2;
 
 	rig_put(rig, 0, &first);
 	rig_assert_nothing(rig);
 
 	/* A second rank on the same port. */
-	struct frame again = rig_control(rig, 1, 0, INA_WIRE_JOIN);
+	struct roce_frame again = rig_control(rig, 1, 0, INA_WIRE_JOIN);
 	assert_refused(rig, 0, &again);
 	/* Another rank count. */
-	struct frame other = changed_join(rig, 1, RANK_COUNT_AT, &two, 2);
+	struct roce_frame other = changed_join(rig, 1, RANK_COUNT_AT, &two, 2);
 	assert_refused(rig, 1, &other);
 	rig_assert_count(rig, joins_granted, 1);
 }
@@ -228,7 +228,7 @@ static void test_refused_when_complete(void **state)
 	const uint16_t two = 2;
 
 	for (unsigned rank = 0; rank < 3; rank++) {
-		struct frame join = changed_join(rig, rank, RANK_COUNT_AT, &two, 2);
+		struct roce_frame join = changed_join(rig, rank, RANK_COUNT_AT, &two, 2);
 
 		if (rank == 2)
 			assert_refused(rig, rank, &join);
@@ -249,12 +249,12 @@ static void test_no_join(void **state)
 	               {TYPE_AT, 2},    {TYPE_AT, 3},        {42, SEND_FIRST}};
 
 	for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
-		struct frame frame = changed_join(rig, 0, changes[i].at, &changes[i].value, 1);
+		struct roce_frame frame = changed_join(rig, 0, changes[i].at, &changes[i].value, 1);
 
 		rig_put(rig, 0, &frame);
 		rig_assert_passed(rig, 0, &frame);
 	}
-	struct frame corrupted = rig_control(rig, 0, 0, INA_WIRE_JOIN);
+	struct roce_frame corrupted = rig_control(rig, 0, 0, INA_WIRE_JOIN);
 	corrupted.bytes[corrupted.length - 1] ^= 1;
 	rig_put(rig, 0, &corrupted);
 	rig_assert_passed(rig, 0, &corrupted);
@@ -265,9 +265,9 @@ static void test_no_join(void **state)
 /* Ranks 0 and 1 have sent their packet 1. `odd` of rank 2 must break the job, and all packets leave
  * raw.
  */
-static void assert_breaks(struct rig *rig, const struct frame *odd)
+static void assert_breaks(struct rig *rig, const struct roce_frame *odd)
 {
-	struct frame sent[3];
+	struct roce_frame sent[3];
 
 	rig_join_all(rig);
 	for (unsigned rank = 0; rank < 2; rank++) {
@@ -289,7 +289,7 @@ static void assert_breaks(struct rig *rig, const struct frame *odd)
 	}
 
 	/* From now on packets leave in order and raw, including retransmissions. */
-	struct frame next = rig_data(rig, 0, 2, 9);
+	struct roce_frame next = rig_data(rig, 0, 2, 9);
 	for (unsigned copy = 0; copy < 2; copy++) {
 		rig_put(rig, 0, &next);
 		assert_int_equal(rig->emitted_count, 1);
@@ -298,7 +298,7 @@ static void assert_breaks(struct rig *rig, const struct frame *odd)
 	rig_assert_count(rig, packets_raw, 4);
 
 	/* The JOIN had been summed: it is only ever sent as a sum. */
-	struct frame join = rig_control(rig, 1, 0, INA_WIRE_JOIN);
+	struct roce_frame join = rig_control(rig, 1, 0, INA_WIRE_JOIN);
 	rig_put(rig, 1, &join);
 	assert_int_equal(rig->emitted_count, 1);
 	assert_int_equal(rig_contributors(&rig->emitted[0].frame), 3);
@@ -311,7 +311,7 @@ static void test_equal_lanes(void **state)
 	(void)state;
 	for (unsigned at = 0; at < 28; at++) {
 		struct rig *rig = rig_open(3, WINDOW);
-		struct frame odd = rig_data(rig, 2, 1, 7);
+		struct roce_frame odd = rig_data(rig, 2, 1, 7);
 
 		if (at == JOB_ID_AT - MESSAGE_AT)
 			at += 8;
@@ -325,18 +325,18 @@ static void test_equal_lanes(void **state)
 static void test_other_length(void **state)
 {
 	struct rig *rig = *state;
-	struct frame small = rig_data(rig, 2, 1, 7);
+	struct roce_frame small = rig_data(rig, 2, 1, 7);
 	uint8_t longer[80] = {0};
 
 	memcpy(longer, small.bytes + MESSAGE_AT, 64);
-	struct frame odd = rig_frame(rig, 2, 1, SEND_ONLY, longer, sizeof(longer));
+	struct roce_frame odd = rig_frame(rig, 2, 1, SEND_ONLY, longer, sizeof(longer));
 	assert_breaks(rig, &odd);
 }
 
 static void test_other_partition(void **state)
 {
 	struct rig *rig = *state;
-	struct frame odd = rig_data(rig, 2, 1, 7);
+	struct roce_frame odd = rig_data(rig, 2, 1, 7);
 
 	odd.bytes[45] ^= 0x01; /* the lower byte of the P_Key */
 	frame_seal(&odd);
@@ -346,8 +346,8 @@ static void test_other_partition(void **state)
 static void test_other_opcode(void **state)
 {
 	struct rig *rig = *state;
-	struct frame small = rig_data(rig, 2, 1, 7);
-	struct frame odd = rig_frame(rig, 2, 1, SEND_FIRST, small.bytes + MESSAGE_AT, 64);
+	struct roce_frame small = rig_data(rig, 2, 1, 7);
+	struct roce_frame odd = rig_frame(rig, 2, 1, SEND_FIRST, small.bytes + MESSAGE_AT, 64);
 
 	assert_breaks(rig, &odd);
 }
@@ -359,7 +359,7 @@ static void assert_all_break(unsigned at, uint8_t value, uint8_t opcode)
 
 	rig_join_all(rig);
 	for (unsigned rank = 0; rank < 3; rank++) {
-		struct frame frame = rig_data(rig, rank, 1, 7);
+		struct roce_frame frame = rig_data(rig, rank, 1, 7);
 
 		frame.bytes[MESSAGE_AT + at] = value;
 		frame.bytes[42] = opcode;
@@ -405,7 +405,7 @@ static void check_lacks(struct aggregator_lack lacks)
 			assert_non_null(rig->aggregator);
 			rig_join_all(rig);
 			for (unsigned rank = 0; rank < 3; rank++) {
-				struct frame frame = rig_data(rig, rank, 1, 7);
+				struct roce_frame frame = rig_data(rig, rank, 1, 7);
 
 				frame.bytes[MESSAGE_AT + 4] = type;
 				frame.bytes[MESSAGE_AT + 5] = operation;
@@ -436,7 +436,7 @@ static void test_first_within_message(void **state)
 	rig_join_all(rig);
 	for (unsigned index = 1; index < 3; index++)
 		for (unsigned rank = 0; rank < 3; rank++) {
-			struct frame frame = rig_data(rig, rank, index, 7);
+			struct roce_frame frame = rig_data(rig, rank, index, 7);
 
 			frame.bytes[42] = SEND_FIRST;
 			frame_seal(&frame);
@@ -453,7 +453,7 @@ static void test_ill_formed(void **state)
 	struct rig *rig = *state;
 
 	rig_join_all(rig);
-	struct frame brief = rig_brief(rig, 1, 1, SEND_ONLY, 32);
+	struct roce_frame brief = rig_brief(rig, 1, 1, SEND_ONLY, 32);
 	rig_put(rig, 1, &brief);
 	rig_assert_passed(rig, 1, &brief);
 	rig_assert_count(rig, jobs_broken, 1);
@@ -463,7 +463,7 @@ static void test_ill_formed(void **state)
 static void test_early_leave(void **state)
 {
 	struct rig *rig = *state;
-	struct frame join[2], leave;
+	struct roce_frame join[2], leave;
 
 	for (unsigned rank = 0; rank < 2; rank++) {
 		join[rank] = rig_control(rig, rank, 0, INA_WIRE_JOIN);
@@ -478,7 +478,7 @@ static void test_early_leave(void **state)
 		assert_int_equal(rig_contributors(&rig->emitted[i].frame), 1);
 
 	/* The third rank's JOIN is refused; the job ends with the second rank's LEAVE. */
-	struct frame late = rig_control(rig, 2, 0, INA_WIRE_JOIN);
+	struct roce_frame late = rig_control(rig, 2, 0, INA_WIRE_JOIN);
 	assert_refused(rig, 2, &late);
 	rig_assert_count(rig, jobs_closed, 0);
 	leave = rig_control(rig, 1, 1, INA_WIRE_LEAVE);
@@ -494,14 +494,14 @@ static void test_life_after_leave(void **state)
 	for (unsigned life = 0; life < 10; life++) {
 		rig_join_all(rig);
 		for (unsigned rank = 0; rank < 3; rank++) {
-			struct frame leave = rig_control(rig, rank, 1, INA_WIRE_LEAVE);
+			struct roce_frame leave = rig_control(rig, rank, 1, INA_WIRE_LEAVE);
 
 			rig_put(rig, rank, &leave);
 		}
 		assert_int_equal(rig->emitted_count, 3);
 		assert_int_equal(rig_contributors(&rig->emitted[0].frame), 3);
 		rig_assert_count(rig, jobs_closed, life + 1);
-		struct frame stranger = rig_data(rig, 0, 2, 5);
+		struct roce_frame stranger = rig_data(rig, 0, 2, 5);
 		rig_put(rig, 0, &stranger);
 		rig_assert_passed(rig, 0, &stranger);
 	}
@@ -514,7 +514,7 @@ static void test_two_jobs(void **state)
 
 	rig_join_all(rig);
 	for (unsigned rank = 0; rank < 3; rank++) {
-		struct frame join = changed_join(rig, rank, JOB_ID_AT + 7, "\x77", 1);
+		struct roce_frame join = changed_join(rig, rank, JOB_ID_AT + 7, "\x77", 1);
 
 		join.bytes[48] = 0x55;
 		frame_seal(&join);
@@ -522,7 +522,7 @@ static void test_two_jobs(void **state)
 	}
 	assert_int_equal(rig->emitted_count, 3);
 	for (unsigned rank = 0; rank < 3; rank++) {
-		struct frame bad = rig_data(rig, rank, 1, 0);
+		struct roce_frame bad = rig_data(rig, rank, 1, 0);
 
 		bad.bytes[48] = 0x55;
 		bad.bytes[MESSAGE_AT] = 0; /* wrong magic, by all ranks of the second job */
@@ -532,7 +532,7 @@ static void test_two_jobs(void **state)
 	}
 	rig_assert_count(rig, jobs_broken, 1);
 	for (unsigned rank = 0; rank < 3; rank++) {
-		struct frame good = rig_data(rig, rank, 1, 5);
+		struct roce_frame good = rig_data(rig, rank, 1, 5);
 
 		rig_put(rig, rank, &good);
 	}

@@ -30,9 +30,9 @@ static int close_rig(void **state)
 }
 
 /* A JOIN of another job, on a separate connection. */
-static struct frame join_of(const struct rig *rig, unsigned rank, uint8_t job)
+static struct roce_frame join_of(const struct rig *rig, unsigned rank, uint8_t job)
 {
-	struct frame join = rig_control(rig, rank, 0, INA_WIRE_JOIN);
+	struct roce_frame join = rig_control(rig, rank, 0, INA_WIRE_JOIN);
 
 	join.bytes[JOB_ID_AT] = job;
 	join.bytes[QPN_LOW_AT] = job;
@@ -53,11 +53,11 @@ static void test_dead_jobs(void **state)
 
 	for (unsigned job = 0; job < JOBS; job++)
 		for (unsigned rank = 0; rank < 3; rank++) {
-			struct frame join = join_of(rig, rank, (uint8_t)(0x80 + job));
+			struct roce_frame join = join_of(rig, rank, (uint8_t)(0x80 + job));
 
 			rig_put(rig, rank, &join);
 		}
-	struct frame fifth = join_of(rig, 0, 0x90);
+	struct roce_frame fifth = join_of(rig, 0, 0x90);
 	rig_put(rig, 0, &fifth);
 	rig_assert_passed(rig, 0, &fifth);
 	age(rig); /* because they sent a packet */
@@ -81,7 +81,7 @@ static void test_waiting_goes_raw(void **state)
 	rig_join_all(rig);
 	for (unsigned index = 1; index <= 2; index++)
 		for (unsigned rank = 0; rank < 2; rank++) {
-			struct frame data =
+			struct roce_frame data =
 			        rig_data(rig, rank, index, (int32_t)(10 * rank + index));
 
 			rig_put(rig, rank, &data);
@@ -98,7 +98,7 @@ static void test_waiting_goes_raw(void **state)
 	}
 	rig_assert_count(rig, packets_raw, 4);
 	rig_assert_count(rig, jobs_closed, 1);
-	struct frame late = rig_data(rig, 2, 1, 5);
+	struct roce_frame late = rig_data(rig, 2, 1, 5);
 	rig_put(rig, 2, &late);
 	rig_assert_passed(rig, 2, &late);
 }
@@ -107,7 +107,7 @@ static void test_waiting_goes_raw(void **state)
 static void test_any_packet_keeps_it(void **state)
 {
 	struct rig *rig = *state;
-	struct frame frames[2];
+	struct roce_frame frames[2];
 
 	rig_join_all(rig);
 	frames[0] = rig_control(rig, 1, 0, INA_WIRE_JOIN);
@@ -130,7 +130,7 @@ static void test_any_packet_keeps_it(void **state)
 static void test_others_do_not_keep_it(void **state)
 {
 	struct rig *rig = *state;
-	struct frame frames[6];
+	struct roce_frame frames[6];
 
 	rig_join_all(rig);
 	frames[0] = rig_frame(rig, 1, 1, 0x11, "abcd", 4);
@@ -160,7 +160,7 @@ static void test_others_do_not_keep_it(void **state)
 static void test_half_open(void **state)
 {
 	struct rig *rig = *state;
-	struct frame joins[3];
+	struct roce_frame joins[3];
 
 	for (unsigned rank = 0; rank < 3; rank++)
 		joins[rank] = join_of(rig, rank, 0x80);
@@ -194,9 +194,9 @@ static void test_half_open(void **state)
 static void test_unfinished_jobs(void **state)
 {
 	struct rig *rig = *state;
-	struct frame join = join_of(rig, 0, 0x80), other = join_of(rig, 0, 0x81);
-	struct frame leave = rig_control(rig, 0, 1, INA_WIRE_LEAVE);
-	struct frame other_1 = join_of(rig, 1, 0x81);
+	struct roce_frame join = join_of(rig, 0, 0x80), other = join_of(rig, 0, 0x81);
+	struct roce_frame leave = rig_control(rig, 0, 1, INA_WIRE_LEAVE);
+	struct roce_frame other_1 = join_of(rig, 1, 0x81);
 
 	rig_put(rig, 0, &join);
 	rig_put(rig, 0, &other);

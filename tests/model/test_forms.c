@@ -28,9 +28,10 @@ static struct rig *open_in(unsigned forms)
 }
 
 /* The frame of rank's packet `index` of `element` with the sum as payload. */
-static struct frame sum_frame(const struct rig *rig, unsigned rank, unsigned index, int32_t sum)
+static struct roce_frame sum_frame(const struct rig *rig, unsigned rank, unsigned index,
+                                   int32_t sum)
 {
-	struct frame frame = rig_data(rig, rank, index, sum);
+	struct roce_frame frame = rig_data(rig, rank, index, sum);
 	uint32_t contributors = RANKS, last_rank = RANKS - 1;
 	uint32_t flags = (rig->tos & 3) == 3 ? INA_WIRE_CONGESTED : 0;
 
@@ -42,7 +43,7 @@ static struct frame sum_frame(const struct rig *rig, unsigned rank, unsigned ind
 }
 
 static void assert_emitted(const struct rig *rig, unsigned position, unsigned port,
-                           const struct frame *want)
+                           const struct roce_frame *want)
 {
 	const struct rig_emitted *emitted = &rig->emitted[position];
 
@@ -55,7 +56,7 @@ static void put_all(struct rig *rig, unsigned index, int marked)
 {
 	for (unsigned rank = 0; rank < RANKS; rank++) {
 		rig->tos = (int)rank == marked ? 0xAF : 0xAE;
-		struct frame frame = rig_data(rig, rank, index, (int32_t)(index + rank));
+		struct roce_frame frame = rig_data(rig, rank, index, (int32_t)(index + rank));
 		/* A UDP checksum, which is correct for this payload only and so cannot stay. */
 		memset(frame.bytes + frame_udp_at(rig->forms[rank]) + 6, 0x5A, 2);
 		rig_put(rig, rank, &frame);
@@ -72,7 +73,7 @@ static void test_sums(void **state)
 		for (unsigned index = 1; index < 20; index++) {
 			put_all(rig, index, -1);
 			for (unsigned rank = 0; rank < RANKS; rank++) {
-				struct frame want =
+				struct roce_frame want =
 				        sum_frame(rig, rank, index, (int32_t)(4 * index + 6));
 
 				assert_emitted(rig, rank, rank, &want);
@@ -94,7 +95,7 @@ static void test_congestion(void **state)
 			put_all(rig, index, (int)index - 1);
 			rig->tos = 0xAF;
 			for (unsigned rank = 0; rank < RANKS; rank++) {
-				struct frame want =
+				struct roce_frame want =
 				        sum_frame(rig, rank, index, (int32_t)(4 * index + 6));
 
 				assert_emitted(rig, rank, rank, &want);
@@ -117,10 +118,10 @@ static void test_probes_and_answers(void **state)
 		put_all(rig, 1, -1);
 		rig->tos = 0xAE;
 		for (unsigned rank = 0; rank < RANKS; rank++) {
-			struct frame again = rig_data(rig, rank, 1, 999);
-			struct frame answer = sum_frame(rig, rank, 1, 10);
-			struct frame ahead = rig_data(rig, rank, 4, 5);
-			struct frame probe =
+			struct roce_frame again = rig_data(rig, rank, 1, 999);
+			struct roce_frame answer = sum_frame(rig, rank, 1, 10);
+			struct roce_frame ahead = rig_data(rig, rank, 4, 5);
+			struct roce_frame probe =
 			        rig_frame(rig, rank, 4 + 0x400000, SEND_ONLY, zeros, sizeof(zeros));
 
 			frame_ask_for_ack(&answer);
@@ -147,8 +148,8 @@ static void test_passing(void **state)
 		struct rig *rig = open_in(forms);
 
 		for (unsigned i = 0; i < RANKS * 2; i++) {
-			struct frame frame = rig_frame(rig, i / 2, 1, passing[i % 2].opcode,
-			                               payload, passing[i % 2].bytes);
+			struct roce_frame frame = rig_frame(rig, i / 2, 1, passing[i % 2].opcode,
+			                                    payload, passing[i % 2].bytes);
 
 			rig_put(rig, i / 2, &frame);
 			rig_assert_passed(rig, i / 2, &frame);
@@ -165,13 +166,13 @@ static void test_strangers(void **state)
 	(void)state;
 	for (unsigned forms = 0; forms < 4; forms++) {
 		struct rig *rig = open_in(forms);
-		struct frame own = rig_data(rig, 0, 1, 1);
+		struct roce_frame own = rig_data(rig, 0, 1, 1);
 
 		for (unsigned other = 0; other < 4; other++) {
 			if (other == forms)
 				continue;
 			rig->forms[0] = frame_forms[other];
-			struct frame stranger = rig_data(rig, 0, 1, 1);
+			struct roce_frame stranger = rig_data(rig, 0, 1, 1);
 			rig_put(rig, 0, &stranger);
 			rig_assert_passed(rig, 0, &stranger);
 		}

@@ -70,7 +70,7 @@ static void end_patience(struct rig *rig, unsigned times)
 static void complete(struct rig *rig, unsigned index)
 {
 	for (unsigned rank = 0; rank < rig->ranks; rank++) {
-		struct frame data = rig_data(rig, rank, index, 1);
+		struct roce_frame data = rig_data(rig, rank, index, 1);
 
 		rig_put(rig, rank, &data);
 	}
@@ -79,9 +79,9 @@ static void complete(struct rig *rig, unsigned index)
 }
 
 /* A request of rank 2's connection that aggregation does not use, as packet `index`. */
-static struct frame write_of(const struct rig *rig, unsigned index)
+static struct roce_frame write_of(const struct rig *rig, unsigned index)
 {
-	struct frame write = rig_data(rig, 2, index, 5);
+	struct roce_frame write = rig_data(rig, 2, index, 5);
 
 	write.bytes[OPCODE_AT] = 0x0A; /* RDMA WRITE Only */
 	frame_seal(&write);
@@ -89,16 +89,16 @@ static struct frame write_of(const struct rig *rig, unsigned index)
 }
 
 /* A JOIN of another job on rank 2's connection. */
-static struct frame other_join(const struct rig *rig, unsigned index)
+static struct roce_frame other_join(const struct rig *rig, unsigned index)
 {
-	struct frame join = rig_control(rig, 2, index, INA_WIRE_JOIN);
+	struct roce_frame join = rig_control(rig, 2, index, INA_WIRE_JOIN);
 
 	join.bytes[JOB_ID_AT + 7] ^= 0x80;
 	frame_seal(&join);
 	return join;
 }
 
-static void assert_suspect(struct rig *rig, const struct frame *frame)
+static void assert_suspect(struct rig *rig, const struct roce_frame *frame)
 {
 	uint64_t before = aggregator_counters(rig->aggregator)->suspects_dropped;
 
@@ -108,7 +108,7 @@ static void assert_suspect(struct rig *rig, const struct frame *frame)
 }
 
 /* ... or, if a packet of the job waited, only that comes out. */
-static void assert_suspect_of(struct rig *rig, const struct frame *frame, unsigned waiting)
+static void assert_suspect_of(struct rig *rig, const struct roce_frame *frame, unsigned waiting)
 {
 	uint64_t before = aggregator_counters(rig->aggregator)->suspects_dropped;
 
@@ -118,10 +118,10 @@ static void assert_suspect_of(struct rig *rig, const struct frame *frame, unsign
 }
 
 /* Ranks 0 and 2 of a job of two join. Returns the JOIN of rank 2. */
-static struct frame join_two(struct rig *rig)
+static struct roce_frame join_two(struct rig *rig)
 {
 	const uint16_t two = 2;
-	struct frame join;
+	struct roce_frame join;
 
 	for (unsigned rank = 0; rank <= 2; rank += 2) {
 		join = rig_control(rig, rank, 0, INA_WIRE_JOIN);
@@ -155,17 +155,17 @@ static void test_how_far(void **state)
 	rig_join_all(rig);
 	complete(rig, 1);
 	complete(rig, 2);
-	struct frame ahead = rig_data(rig, 2, next + WINDOW - 1, 5);
+	struct roce_frame ahead = rig_data(rig, 2, next + WINDOW - 1, 5);
 	rig_put(rig, 2, &ahead);
 	assert_probe(rig, next + WINDOW - 1);
-	struct frame far = rig_data(rig, 2, next + WINDOW, 5);
+	struct roce_frame far = rig_data(rig, 2, next + WINDOW, 5);
 	assert_suspect(rig, &far);
 	far = rig_data(rig, 2, next + 0x7FFFFF, 5);
 	assert_suspect(rig, &far);
 	far = rig_data(rig, 2, next - 0x800000, 5);
 	assert_suspect(rig, &far);
 	/* A LEAVE follows two windows: its receiver may still lack the first packet of these. */
-	struct frame behind = rig_data(rig, 2, next - 2 * WINDOW - 1, 5);
+	struct roce_frame behind = rig_data(rig, 2, next - 2 * WINDOW - 1, 5);
 	rig_put(rig, 2, &behind);
 	assert_probe(rig, next - 2 * WINDOW - 1);
 	rig_assert_count(rig, duplicates_old, 1);
@@ -182,9 +182,9 @@ static void test_strangers_break_nothing(void **state)
 
 	rig_join_all(rig);
 	for (unsigned index = 1; index <= 10; index++) {
-		struct frame far = rig_data(rig, 2, index + 1000 * index, 5);
-		struct frame write = write_of(rig, index);
-		struct frame join = other_join(rig, index);
+		struct roce_frame far = rig_data(rig, 2, index + 1000 * index, 5);
+		struct roce_frame write = write_of(rig, index);
+		struct roce_frame join = other_join(rig, index);
 
 		assert_suspect(rig, &far);
 		assert_suspect(rig, &write);
@@ -202,16 +202,16 @@ static void test_join_of_another_job(void **state)
 	tick(rig, 2);
 	rig_join_all(rig);
 	complete(rig, 1);
-	struct frame waits = rig_data(rig, 2, 2, 5);
+	struct roce_frame waits = rig_data(rig, 2, 2, 5);
 	rig_put(rig, 2, &waits);
 	rig_assert_nothing(rig);
 	for (unsigned index = 0; index < 6; index++) { /* history, queue, next, past a gap */
-		struct frame join = other_join(rig, index);
+		struct roce_frame join = other_join(rig, index);
 
 		assert_suspect(rig, &join);
 	}
 	/* The flow's own JOIN is answered from the history. */
-	struct frame own = rig_control(rig, 2, 0, INA_WIRE_JOIN);
+	struct roce_frame own = rig_control(rig, 2, 0, INA_WIRE_JOIN);
 	rig_put(rig, 2, &own);
 	assert_int_equal(rig->emitted_count, 1);
 	assert_int_equal(rig_contributors(&rig->emitted[0].frame), 3);
@@ -229,7 +229,7 @@ static void test_message_of_another_job(void **state)
 	complete(rig, 1);
 	for (unsigned index = 0; index < 6; index++)
 		for (unsigned i = 0; i < 2; i++) {
-			struct frame other = rig_data(rig, 2, index, 9);
+			struct roce_frame other = rig_data(rig, 2, index, 9);
 
 			other.bytes[OPCODE_AT] = starts[i];
 			other.bytes[JOB_ID_AT + index % 8] ^= 0x04;
@@ -237,7 +237,7 @@ static void test_message_of_another_job(void **state)
 			assert_suspect(rig, &other);
 		}
 	for (unsigned opcode = 1; opcode <= 2; opcode++) {
-		struct frame other = rig_data(rig, 2, 2, 9);
+		struct roce_frame other = rig_data(rig, 2, 2, 9);
 
 		other.bytes[OPCODE_AT] = (uint8_t)opcode;
 		other.bytes[JOB_ID_AT] ^= 0x04;
@@ -256,12 +256,12 @@ static void test_other_requests(void **state)
 	tick(rig, 2);
 	rig_join_all(rig);
 	complete(rig, 1);
-	struct frame waits = rig_data(rig, 2, 2, 5);
+	struct roce_frame waits = rig_data(rig, 2, 2, 5);
 	rig_put(rig, 2, &waits);
 	for (unsigned index = 0; index < 6; index++) {
-		struct frame write = write_of(rig, index);
-		struct frame odd = rig_frame(rig, 2, index, SEND_ONLY, "0123456789", 10);
-		struct frame padded = rig_data(rig, 2, index, 5);
+		struct roce_frame write = write_of(rig, index);
+		struct roce_frame odd = rig_frame(rig, 2, index, SEND_ONLY, "0123456789", 10);
+		struct roce_frame padded = rig_data(rig, 2, index, 5);
 
 		padded.bytes[OPCODE_AT + 1] |= 0x10;
 		frame_seal(&padded);
@@ -269,7 +269,7 @@ static void test_other_requests(void **state)
 		assert_suspect(rig, &odd);
 		assert_suspect(rig, &padded);
 	}
-	struct frame own = rig_control(rig, 2, 0, INA_WIRE_JOIN);
+	struct roce_frame own = rig_control(rig, 2, 0, INA_WIRE_JOIN);
 	rig_put(rig, 2, &own);
 	assert_int_equal(rig->emitted_count, 1);
 	rig_assert_count(rig, jobs_broken, 0);
@@ -283,7 +283,7 @@ static void test_unmarked_of_a_flow(void **state)
 	rig_join_all(rig);
 	for (unsigned index = 0; index < 6; index++) {
 		rig->tos = 0;
-		struct frame data = rig_data(rig, 2, index, 5), join = other_join(rig, index);
+		struct roce_frame data = rig_data(rig, 2, index, 5), join = other_join(rig, index);
 
 		rig->tos = INA_WIRE_TRAFFIC_CLASS;
 		rig_put(rig, 2, &data);
@@ -304,8 +304,8 @@ static void test_damaged(void **state)
 	struct rig *rig = *state;
 
 	rig_join_all(rig);
-	struct frame far = rig_data(rig, 2, 1000, 5);
-	struct frame join = other_join(rig, 1);
+	struct roce_frame far = rig_data(rig, 2, 1000, 5);
+	struct roce_frame join = other_join(rig, 1);
 	far.bytes[far.length - 1] ^= 1;
 	join.bytes[join.length - 1] ^= 1;
 	for (unsigned i = 0; i < 8; i++) {
@@ -323,7 +323,7 @@ static void test_damaged(void **state)
 static void test_fourth(void **state)
 {
 	struct rig *rig = *state;
-	struct frame write, again;
+	struct roce_frame write, again;
 
 	rig_join_all(rig);
 	again = rig_control(rig, 2, 0, INA_WIRE_JOIN);
@@ -339,7 +339,7 @@ static void test_fourth(void **state)
 	rig_assert_count(rig, jobs_broken, 0);
 
 	/* Packets of the flow and of others that wait leave unchanged. */
-	struct frame own = rig_data(rig, 2, 5, 52), others = rig_data(rig, 0, 5, 50);
+	struct roce_frame own = rig_data(rig, 2, 5, 52), others = rig_data(rig, 0, 5, 50);
 	rig_put(rig, 2, &own);
 	rig_put(rig, 0, &others);
 	write = write_of(rig, 6);
@@ -359,7 +359,7 @@ static void test_fourth(void **state)
 
 	/* The flow counts as one that has left: the LEAVEs of the other two end the job. */
 	for (unsigned rank = 0; rank < 2; rank++) {
-		struct frame leave = rig_control(rig, rank, rank ? 5 : 6, INA_WIRE_LEAVE);
+		struct roce_frame leave = rig_control(rig, rank, rank ? 5 : 6, INA_WIRE_LEAVE);
 
 		rig_assert_count(rig, jobs_closed, 0);
 		rig_put(rig, rank, &leave);
@@ -374,7 +374,7 @@ static void test_connection_that_ended(void **state)
 
 	rig_join_all(rig);
 	complete(rig, 1);
-	struct frame join = other_join(rig, 0x1234);
+	struct roce_frame join = other_join(rig, 0x1234);
 	for (unsigned i = 0; i < 4; i++)
 		assert_suspect(rig, &join);
 	rig_assert_count(rig, jobs_broken, 1);
@@ -383,7 +383,7 @@ static void test_connection_that_ended(void **state)
 	rig_assert_count(rig, jobs_opened, 2);
 
 	/* It has its own PSNs: no packet is answered with a sum of the old job. */
-	struct frame data = rig_data(rig, 2, 1, 9);
+	struct roce_frame data = rig_data(rig, 2, 1, 9);
 	rig_put(rig, 2, &data);
 	rig_assert_nothing(rig);
 	rig_assert_count(rig, duplicates_answered, 0);
@@ -393,11 +393,11 @@ static void test_connection_that_ended(void **state)
 static void test_all_are_gone(void **state)
 {
 	struct rig *rig = *state;
-	struct frame leave = rig_control(rig, 0, 1, INA_WIRE_LEAVE);
+	struct roce_frame leave = rig_control(rig, 0, 1, INA_WIRE_LEAVE);
 
 	join_two(rig);
 	rig_put(rig, 0, &leave);
-	struct frame write = write_of(rig, 1);
+	struct roce_frame write = write_of(rig, 1);
 	for (unsigned i = 0; i < 4; i++)
 		assert_suspect_of(rig, &write, i == 3); /* the LEAVE, raw */
 	rig_assert_count(rig, jobs_closed, 1);
@@ -411,10 +411,10 @@ static void test_in_a_broken_job(void **state)
 	struct rig *rig = *state;
 
 	rig_join_all(rig);
-	struct frame brief = rig_brief(rig, 1, 1, SEND_ONLY, 32);
+	struct roce_frame brief = rig_brief(rig, 1, 1, SEND_ONLY, 32);
 	rig_put(rig, 1, &brief);
 	rig_assert_count(rig, jobs_broken, 1);
-	struct frame near = rig_data(rig, 2, WINDOW, 5), far = rig_data(rig, 2, WINDOW + 1, 5);
+	struct roce_frame near = rig_data(rig, 2, WINDOW, 5), far = rig_data(rig, 2, WINDOW + 1, 5);
 	rig_put(rig, 2, &near);
 	rig_assert_passed(rig, 2, &near);
 	for (unsigned i = 0; i < 4; i++)
@@ -434,7 +434,7 @@ static void test_alive(void **state)
 
 	tick(rig, 2);
 	rig_join_all(rig);
-	struct frame write = write_of(rig, 1);
+	struct roce_frame write = write_of(rig, 1);
 	for (unsigned i = 0; i < 100; i++)
 		assert_suspect(rig, &write);
 	tick(rig, 10); /* ticks do not count for patience */
@@ -466,7 +466,7 @@ static void test_silent(void **state)
 	tick(rig, 2);
 	rig_join_all(rig);
 	end_patience(rig, 5);
-	struct frame write = write_of(rig, 1);
+	struct roce_frame write = write_of(rig, 1);
 	for (unsigned i = 0; i < 3; i++)
 		assert_suspect(rig, &write);
 	rig_assert_count(rig, jobs_broken, 0);
@@ -474,7 +474,7 @@ static void test_silent(void **state)
 	rig_assert_count(rig, jobs_broken, 1);
 }
 
-static void assert_elsewhere(struct rig *rig, const struct frame *frame, unsigned emitted)
+static void assert_elsewhere(struct rig *rig, const struct roce_frame *frame, unsigned emitted)
 {
 	uint64_t before = aggregator_counters(rig->aggregator)->elsewhere_dropped;
 
@@ -490,7 +490,7 @@ static void assert_elsewhere(struct rig *rig, const struct frame *frame, unsigne
 static void test_by_another_port(void **state)
 {
 	struct rig *rig = *state;
-	struct frame data, others;
+	struct roce_frame data, others;
 
 	tick(rig, 2);
 	rig_join_all(rig);
@@ -518,7 +518,7 @@ static void test_by_another_port(void **state)
 	for (unsigned i = 0; i < 20; i++)
 		assert_elsewhere(rig, &data, 0);
 	end_patience(rig, 1);
-	struct frame again = rig_data(rig, 2, 3, 1);
+	struct roce_frame again = rig_data(rig, 2, 3, 1);
 	rig_put(rig, 2, &again);
 	for (unsigned turn = 0; turn < 2; turn++) {
 		for (unsigned i = 0; i < 20; i++)
@@ -532,7 +532,7 @@ static void test_by_another_port(void **state)
 
 	/* The flow has left: the others' LEAVEs end the job. */
 	for (unsigned rank = 0; rank < 2; rank++) {
-		struct frame leave = rig_control(rig, rank, rank ? 4 : 5, INA_WIRE_LEAVE);
+		struct roce_frame leave = rig_control(rig, rank, rank ? 4 : 5, INA_WIRE_LEAVE);
 
 		rig_assert_count(rig, jobs_closed, 0);
 		rig_put(rig, rank, &leave);
@@ -551,7 +551,7 @@ static void test_quiet_time(void **state)
 		for (unsigned form = 0; form < 4; form++) {
 			rig->forms[0] = frame_forms[form];
 			for (unsigned opcode = 0; opcode < 24; opcode++) {
-				struct frame data = rig_data(rig, 0, 1, 5);
+				struct roce_frame data = rig_data(rig, 0, 1, 5);
 				unsigned bth_at = frame_bth_at(rig->forms[0]);
 
 				if (opcode >= 0x0D && opcode <= 0x12)
@@ -569,7 +569,7 @@ static void test_quiet_time(void **state)
 			}
 		}
 		rig->forms[0] = (struct frame_form){false, false};
-		struct frame join = rig_control(rig, 0, 0, INA_WIRE_JOIN);
+		struct roce_frame join = rig_control(rig, 0, 0, INA_WIRE_JOIN);
 		rig_put(rig, 0, &join);
 		rig_assert_nothing(rig);
 		dropped += ticks < 2;
@@ -589,7 +589,7 @@ static void test_unmarked(void **state)
 		rig->tos = (uint8_t)tos;
 		for (unsigned form = 0; form < 4; form++) {
 			rig->forms[0] = frame_forms[form];
-			struct frame data = rig_data(rig, 0, 1, 5);
+			struct roce_frame data = rig_data(rig, 0, 1, 5);
 			rig_put(rig, 0, &data);
 			if (tos >> 2 == 43)
 				rig_assert_nothing(rig);
@@ -613,28 +613,28 @@ static void test_history_of_another_tenant(void **state)
 	memset(secret, 0xA5, sizeof(secret));
 	for (unsigned index = 1; index <= WINDOW; index++)
 		for (unsigned rank = 0; rank < 3; rank++) {
-			struct frame data = rig_data(rig, rank, index, 1);
+			struct roce_frame data = rig_data(rig, rank, index, 1);
 
 			memcpy(secret, data.bytes + MESSAGE_AT, 32);
-			struct frame whole =
+			struct roce_frame whole =
 			        rig_frame(rig, rank, index, SEND_ONLY, secret, sizeof(secret));
 			rig_put(rig, rank, &whole);
 		}
 	rig_assert_count(rig, packets_joined, 3 * (WINDOW + 1));
 	for (unsigned rank = 0; rank < 3; rank++) {
-		struct frame leave = rig_control(rig, rank, WINDOW + 1, INA_WIRE_LEAVE);
+		struct roce_frame leave = rig_control(rig, rank, WINDOW + 1, INA_WIRE_LEAVE);
 
 		rig_put(rig, rank, &leave);
 	}
 	rig_assert_count(rig, jobs_closed, 1);
 
-	struct frame join = join_two(rig);
+	struct roce_frame join = join_two(rig);
 	memset(secret, 0, sizeof(secret));
 	memcpy(secret, join.bytes + MESSAGE_AT, 16);
-	struct frame longer = rig_frame(rig, 2, 0, SEND_ONLY, secret, sizeof(secret));
+	struct roce_frame longer = rig_frame(rig, 2, 0, SEND_ONLY, secret, sizeof(secret));
 	rig_put(rig, 2, &longer);
 	rig_assert_nothing(rig);
-	struct frame shorter = rig_frame(rig, 2, 0, 1, secret, 16);
+	struct roce_frame shorter = rig_frame(rig, 2, 0, 1, secret, 16);
 	rig_put(rig, 2, &shorter);
 	rig_assert_nothing(rig);
 	rig_assert_count(rig, answers_differ, 2);
