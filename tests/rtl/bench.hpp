@@ -20,6 +20,8 @@
 #include <vector>
 #include <zlib.h>
 
+#include "wire/ina_wire.h"
+
 namespace bench
 {
 
@@ -459,6 +461,23 @@ struct Packet {
 	uint32_t flow_label = 0;
 	Bytes payload;
 };
+
+/// The header of a message of the aggregation; DATA are int32 to be summed.
+inline ina_wire_header wire_header(uint8_t type, size_t rank_count = 0, uint64_t job_id = 0)
+{
+	ina_wire_header header = {};
+
+	header.magic = INA_WIRE_MAGIC;
+	header.version = INA_WIRE_VERSION;
+	header.type = type;
+	header.rank_count = static_cast<uint16_t>(rank_count);
+	header.job_id = job_id;
+	if (type == INA_WIRE_DATA) {
+		header.number_type = INA_WIRE_INT32;
+		header.operation = INA_WIRE_SUM;
+	}
+	return header;
+}
 
 inline void put_be32(Bytes &frame, size_t at, uint32_t value)
 {

@@ -6,7 +6,6 @@
 // unchanged, including frames that only resemble a TRACE. All leave at a beat a clock.
 
 #include "bench.hpp"
-#include "wire/ina_wire.h"
 #include "Vina_trace.h"
 
 #include <deque>
@@ -143,13 +142,9 @@ class Test
 /// the iCRC does not cover.
 bench::Bytes trace_frame(bench::Random &random, unsigned level)
 {
+	const ina_wire_header header = bench::wire_header(INA_WIRE_TRACE, 0, random.next());
 	bench::Packet packet;
-	ina_wire_header header = {};
 
-	header.magic = INA_WIRE_MAGIC;
-	header.version = INA_WIRE_VERSION;
-	header.type = INA_WIRE_TRACE;
-	header.job_id = random.next();
 	packet.form = bench::FORMS[random.below(4)];
 	packet.vlan = static_cast<uint16_t>(random.next());
 	packet.qpn = static_cast<uint32_t>(random.next()) & 0xFFFFFF;
