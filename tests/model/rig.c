@@ -11,7 +11,7 @@
 
 enum { SEND_ONLY = 4 };
 
-void rig_collect(void *context, unsigned port, const uint8_t *bytes, size_t length)
+static void rig_collect(void *context, unsigned port, const uint8_t *bytes, size_t length)
 {
 	struct rig *rig = context;
 
@@ -24,8 +24,13 @@ void rig_collect(void *context, unsigned port, const uint8_t *bytes, size_t leng
 
 struct rig *rig_open(unsigned ranks, unsigned window)
 {
+	return rig_open_with(ranks, (struct aggregator_config){
+	                                    .ports = ranks, .jobs = 4, .window_packets = window});
+}
+
+struct rig *rig_open_with(unsigned ranks, struct aggregator_config config)
+{
 	struct rig *rig = calloc(1, sizeof(*rig));
-	struct aggregator_config config = {.ports = ranks, .jobs = 4, .window_packets = window};
 
 	assert_non_null(rig);
 	rig->ranks = ranks;
@@ -66,6 +71,13 @@ void rig_put(struct rig *rig, unsigned port, const struct roce_frame *frame)
 {
 	rig->emitted_count = 0;
 	aggregator_put(rig->aggregator, port, frame->bytes, frame->length);
+}
+
+void rig_put_data(struct rig *rig, unsigned rank, unsigned index, int32_t element)
+{
+	struct roce_frame frame = rig_data(rig, rank, index, element);
+
+	rig_put(rig, rank, &frame);
 }
 
 struct roce_frame rig_control(const struct rig *rig, unsigned rank, unsigned index,

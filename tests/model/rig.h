@@ -32,10 +32,8 @@ struct rig {
 /* `window`: slots of the aggregator, which has four jobs. The test fails if the rig cannot be
  * opened. */
 struct rig *rig_open(unsigned ranks, unsigned window);
+struct rig *rig_open_with(unsigned ranks, struct aggregator_config config);
 void rig_close(struct rig *rig);
-
-/* The aggregator_emit function of a rig, for a test that opens a separate aggregator in it. */
-void rig_collect(void *context, unsigned port, const uint8_t *bytes, size_t length);
 
 /* The frame of one packet of a rank. Its PSN is RIG_FIRST_PSN + `index`, with wrap-around. */
 struct roce_frame rig_frame(const struct rig *rig, unsigned rank, unsigned index, uint8_t opcode,
@@ -50,6 +48,8 @@ struct roce_frame rig_control(const struct rig *rig, unsigned rank, unsigned ind
 
 /* An int32 message of one packet that carries `element`. 64 bytes. */
 struct roce_frame rig_data(const struct rig *rig, unsigned rank, unsigned index, int32_t element);
+
+void rig_put_data(struct rig *rig, unsigned rank, unsigned index, int32_t element);
 
 /* The first bytes of such a message, as a separate packet. */
 struct roce_frame rig_brief(const struct rig *rig, unsigned rank, unsigned index, uint8_t opcode,

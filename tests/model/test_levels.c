@@ -37,14 +37,10 @@ static struct rig *open_leaf(uint64_t id)
 	        .has_patience = true,
 	        .place = {.level = 1, .uplinks = 1 << UPLINK, .id = id},
 	};
-	struct rig *rig = rig_open(RANKS, SLOTS);
+	struct rig *rig = rig_open_with(RANKS, config);
 
-	aggregator_close(rig->aggregator);
-	rig->aggregator = aggregator_open(&config, rig_collect, rig);
-	assert_non_null(rig->aggregator);
 	for (unsigned i = 0; i < QUIET_TICKS; i++)
 		aggregator_tick(rig->aggregator);
-	rig->tos = INA_WIRE_TRAFFIC_CLASS;
 	return rig;
 }
 
@@ -332,14 +328,11 @@ static void test_two_windows(void **state)
 {
 	struct aggregator_config config = {
 	        .ports = 2, .jobs = 2, .window_packets = SLOTS, .place = {.level = 2}};
-	struct rig *rig = rig_open(2, SLOTS);
+	struct rig *rig = rig_open_with(2, config);
 	uint32_t place = 2u << 24 | 2 << 8;
 	int32_t lane;
 
 	(void)state;
-	aggregator_close(rig->aggregator);
-	rig->aggregator = aggregator_open(&config, rig_collect, rig);
-	assert_non_null(rig->aggregator);
 	for (unsigned rank = 0; rank < 2; rank++) {
 		struct roce_frame join = rig_control(rig, rank, 0, INA_WIRE_JOIN);
 

@@ -88,11 +88,7 @@ static void test_granted_by_each_switch(void **state)
 		        .window_packets = 8,
 		        .place = {.level = 1, .uplinks = 1 << 2},
 		};
-		struct rig *rig = rig_open(3, 8);
-
-		aggregator_close(rig->aggregator);
-		rig->aggregator = aggregator_open(&config, rig_collect, rig);
-		assert_non_null(rig->aggregator);
+		struct rig *rig = rig_open_with(3, config);
 		for (unsigned rank = 0; rank < 3; rank++) {
 			struct roce_frame join =
 			        join_of(rig, rank, rank < 2 ? cases[i].asked : cases[i].from_above);
@@ -147,12 +143,9 @@ static void test_shared(void **state)
 	                                   .memory_packets = 16,
 	                                   .window_packets = 8,
 	                                   .grain_packets = 2};
-	struct rig *rig = rig_open(2, 8);
+	struct rig *rig = rig_open_with(2, config);
 
 	(void)state;
-	aggregator_close(rig->aggregator);
-	rig->aggregator = aggregator_open(&config, rig_collect, rig);
-	assert_non_null(rig->aggregator);
 	assert_int_equal(granted_to(rig, 0, 4), 4);
 	assert_int_equal(granted_to(rig, 1, 100), 4);
 	assert_int_equal(granted_to(rig, 2, 1), 1); /* it has a grain */
@@ -189,11 +182,7 @@ static void test_quota(void **state)
 		                                   .grain_packets = 2,
 		                                   .quota = cases[i].quota,
 		                                   .vlan_quota = cases[i].vlan_quota};
-		struct rig *rig = rig_open(2, 8);
-
-		aggregator_close(rig->aggregator);
-		rig->aggregator = aggregator_open(&config, rig_collect, rig);
-		assert_non_null(rig->aggregator);
+		struct rig *rig = rig_open_with(2, config);
 		assert_int_equal(granted_to(rig, 0, 100), cases[i].granted);
 		rig_close(rig);
 	}
