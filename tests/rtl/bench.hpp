@@ -16,6 +16,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <random>
 #include <vector>
 #include <zlib.h>
@@ -556,6 +557,37 @@ inline size_t beats_of(const Bytes &frame)
 {
 	return (frame.size() + BEAT_BYTES - 1) / BEAT_BYTES;
 }
+
+/// The frames that must come out of a stream, in order, beat by beat.
+class ExpectedFrames
+{
+      public:
+	std::deque<Bytes> frames;
+
+	/// A beat that is taken. Returns whether it ended a frame.
+	template <class Wide> bool take(const Wide &tdata, uint64_t tkeep, bool tlast)
+	{
+		CHECK(!frames.empty(), "a frame too many");
+		const Bytes &frame = frames.front();
+		const size_t at = taken++ * BEAT_BYTES;
+		const size_t count = std::min(frame.size() - at, BEAT_BYTES);
+		const Bytes beat = get(tdata, 0, count);
+
+		CHECK(tkeep == keep_mask(count), "tkeep differs");
+		for (size_t i = 0; i < count; i++)
+			CHECK(beat[i] == frame[at + i], "byte %zu of %zu is %02x, not %02x", at + i,
+			      frame.size(), beat[i], frame[at + i]);
+		CHECK(tlast == (taken == beats_of(frame)), "tlast at beat %zu", taken);
+		if (!tlast)
+			return false;
+		taken = 0;
+		frames.pop_front();
+		return true;
+	}
+
+      private:
+	size_t taken = 0; // beats of the first frame
+};
 
 } // namespace bench
 
