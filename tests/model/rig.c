@@ -80,18 +80,30 @@ void rig_put_data(struct rig *rig, unsigned rank, unsigned index, int32_t elemen
 	rig_put(rig, rank, &frame);
 }
 
-struct roce_frame rig_control(const struct rig *rig, unsigned rank, unsigned index,
-                              enum ina_wire_type type)
+struct ina_wire_header rig_header(const struct rig *rig, enum ina_wire_type type, unsigned number,
+                                  unsigned bytes)
 {
-	struct ina_wire_header header = {
+	const bool is_data = type == INA_WIRE_DATA;
+
+	return (struct ina_wire_header){
 	        .magic = INA_WIRE_MAGIC,
 	        .version = INA_WIRE_VERSION,
 	        .type = type,
+	        .number_type = is_data ? INA_WIRE_INT32 : 0,
+	        .operation = is_data ? INA_WIRE_SUM : 0,
 	        .rank_count = rig->ranks,
 	        .job_id = RIG_JOB_ID,
-	        .message_number = index,
+	        .message_number = number,
+	        .length_bytes = bytes,
+	        .remaining_bytes = bytes,
 	        .exponent = type == INA_WIRE_JOIN ? -8 : 0,
 	};
+}
+
+struct roce_frame rig_control(const struct rig *rig, unsigned rank, unsigned index,
+                              enum ina_wire_type type)
+{
+	struct ina_wire_header header = rig_header(rig, type, index, 0);
 	uint8_t message[48];
 
 	message_make(message, &header, NULL, rank);
@@ -100,18 +112,7 @@ struct roce_frame rig_control(const struct rig *rig, unsigned rank, unsigned ind
 
 struct roce_frame rig_data(const struct rig *rig, unsigned rank, unsigned index, int32_t element)
 {
-	struct ina_wire_header header = {
-	        .magic = INA_WIRE_MAGIC,
-	        .version = INA_WIRE_VERSION,
-	        .type = INA_WIRE_DATA,
-	        .number_type = INA_WIRE_INT32,
-	        .operation = INA_WIRE_SUM,
-	        .rank_count = rig->ranks,
-	        .job_id = RIG_JOB_ID,
-	        .message_number = index,
-	        .length_bytes = sizeof(element),
-	        .remaining_bytes = sizeof(element),
-	};
+	struct ina_wire_header header = rig_header(rig, INA_WIRE_DATA, index, sizeof(element));
 	uint8_t message[64];
 
 	message_make(message, &header, &element, rank);

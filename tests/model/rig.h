@@ -42,6 +42,10 @@ struct roce_frame rig_frame(const struct rig *rig, unsigned rank, unsigned index
 /* Puts a frame in. Afterwards `emitted` has only the frames that came out in response. */
 void rig_put(struct rig *rig, unsigned port, const struct roce_frame *frame);
 
+/* The header of message `number` of the rig's job, with this many bytes of int32 elements. */
+struct ina_wire_header rig_header(const struct rig *rig, enum ina_wire_type type, unsigned number,
+                                  unsigned bytes);
+
 /* A JOIN or LEAVE of 48 bytes as packet `index`, with the rig's job and a window of 8. */
 struct roce_frame rig_control(const struct rig *rig, unsigned rank, unsigned index,
                               enum ina_wire_type type);

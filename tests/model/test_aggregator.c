@@ -169,17 +169,8 @@ static void test_congestion_in_the_trailer(void **state)
 	     index++) { /* messages of two packets, of 48 and 64 bytes */
 		const unsigned number = (index + 1) / 2;
 		const bool is_last = index % 2 == 0;
-		const struct ina_wire_header header = {
-		        .magic = INA_WIRE_MAGIC,
-		        .version = INA_WIRE_VERSION,
-		        .type = INA_WIRE_DATA,
-		        .number_type = INA_WIRE_INT32,
-		        .operation = INA_WIRE_SUM,
-		        .rank_count = 4,
-		        .job_id = RIG_JOB_ID,
-		        .message_number = number,
-		        .length_bytes = sizeof(elements),
-		};
+		const struct ina_wire_header header =
+		        rig_header(rig, INA_WIRE_DATA, number, sizeof(elements));
 		uint8_t message[32 + sizeof(elements) + 16];
 
 		message_make(message, &header, elements, 0);
