@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a switch does not show: sizes that cannot be, all counters, small sizes, ports and MTUs,
- * checksums. The rules of docs/protocol.md are tested from outside, in tests/protocol.
+ * Properties of the aggregator that tests/protocol does not check: configurations, all counters,
+ * sizes that ina-bridge does not have, and marks of congestion. tests/protocol checks the rules of
+ * docs/protocol.md for one switch.
  */
 #include <errno.h>
 #include <setjmp.h>
