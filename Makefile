@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 BUILD := build
 
-.PHONY: all kernel build programs install wheel demo demo-multigpu demo-training test test-all test-quick test-sanitize test-threads torture soak scale lockstep four-state fabric new-seeds bench bench-rtl \
+.PHONY: all kernel build programs install wheel demo demo-multigpu demo-training test test-all test-unit test-quick test-sanitize test-threads torture soak scale lockstep four-state fabric new-seeds bench bench-rtl \
 	bench-virtual bench-fabric bench-torch papers charts renew synth formal formal-mutants waves fuzz clean distclean help
 
 all: build ## install missing packages, configure and build everything into build/
@@ -47,8 +47,8 @@ programs: need-demo ## only the programs, without the tests: ina-lab, ina-bridge
 	@echo "programs: ina-lab, ina-bridge and ina-perf; about a minute on two cores"
 	@cmake --build $(BUILD) --target ina-lab ina-bridge ina-perf $(if $(MAKE_TERMOUT),,-- --quiet)
 
-build: need-demo+test+lint+plan+torch+mpi+formal+synth
-	@$(CONFIGURE) -DINA_TESTS=ON -DINA_WERROR=ON $(QUIETLY)
+build: need-demo+unit+quick+test+lint+plan+torch+mpi+formal+synth
+	@$(CONFIGURE) -UINA_PARTS -DINA_TESTS=ON -DINA_WERROR=ON $(QUIETLY)
 	@cmake --build $(BUILD)
 
 # `make install` is independent of the other targets: cmake, ninja, a C compiler, libibverbs-dev, librdmacm-dev and
@@ -76,12 +76,20 @@ test: kernel build ## the tests without the labels in LEAVE_OUT='torch|mpi|long|
 test-all: ## all tests, including PyTorch, two MPIs and the longest ones (hours)
 	@$(MAKE) --no-print-directory test LEAVE_OUT=
 
-test-quick: kernel build ## a cross-section: units, small benches of the RTL, four small labs (3 minutes after the build)
+test-unit: need-unit ## units of libina and of the model, without hosts and RTL: all that a change of them needs at first (1 minute, 2 the first time)
+	@cmake -S . -B $(BUILD)/unit -G Ninja --log-level=WARNING -DINA_PARTS="wire;model;hostlib" -DINA_WERROR=ON
+	@cmake --build $(BUILD)/unit
+	@ctest --test-dir $(BUILD)/unit --output-on-failure --progress -j $$((2 * $$(nproc))) -LE wide
+
+QUICK_PARTS = wire;docs;model;fabric;rtl;sim-bridge;hostlib;allreduce;lab;planner;layers;scripts
+test-quick: need-demo+unit+quick+lint+plan kernel ## a cross-section: units, small benches of the RTL, four small labs (3 minutes after the build)
+	@$(CONFIGURE) -DINA_PARTS="$(QUICK_PARTS)" -DINA_TESTS=ON -DINA_WERROR=ON $(QUIETLY)
+	@cmake --build $(BUILD)
 	@$(CTEST) -L quick; code=$$?; tests/skips.py $(REPORT) $(SKIPS) && exit $$code
 
 # A lab's hosts have too little address space for the address sanitizer, so their programs use UBSan and memcheck.
 SANITIZED := $(abspath $(BUILD))/sanitize
-test-sanitize: need-demo+test+plan kernel ## all tests except the RTL's under ASan and UBSan; on hosts UBSan and memcheck (60 minutes)
+test-sanitize: need-demo+unit+quick+test+plan kernel ## all tests except the RTL's under ASan and UBSan; on hosts UBSan and memcheck (60 minutes)
 	@cmake -S . -B $(SANITIZED) -G Ninja --log-level=WARNING -DINA_WERROR=ON -DINA_SANITIZE=address,undefined \
 		-DINA_PARTS="model;rtl;sim-bridge;hostlib;allreduce;lab;planner"
 	@cmake --build $(SANITIZED)
@@ -91,7 +99,7 @@ test-sanitize: need-demo+test+plan kernel ## all tests except the RTL's under AS
 	@ctest --test-dir $(SANITIZED) --output-on-failure --progress
 	@ctest --test-dir $(SANITIZED)-hosts --output-on-failure --progress
 
-test-threads: need-demo+test ## libina's unit tests, and checks with its progress thread, under the thread sanitizer: ranks on this machine, no hosts (3 minutes)
+test-threads: need-unit ## libina's unit tests, and checks with its progress thread, under the thread sanitizer: ranks on this machine, no hosts (3 minutes)
 	@cmake -S . -B $(SANITIZED)-threads -G Ninja --log-level=WARNING -DINA_WERROR=ON -DINA_SANITIZE=thread -DINA_PARTS=hostlib
 	@cmake --build $(SANITIZED)-threads
 	@ctest --test-dir $(SANITIZED)-threads --output-on-failure --progress

@@ -305,101 +305,130 @@ static void finish(struct argp_state *state, const struct perf_options *options)
 		             "ring");
 }
 
-static error_t parse(int key, char *text, struct argp_state *state)
+/* The option that is true if the key is given, or NULL. */
+static bool *flag_of(struct perf_options *options, int key)
 {
-	struct perf_options *options = state->input;
+	switch (key) {
+	case KEY_SCHEDULES:
+		return &options->schedules;
+	case KEY_EXPLAIN:
+		return &options->explain;
+	case KEY_COMPARE:
+		return &options->compare;
+	case KEY_IN_PLACE:
+		return &options->in_place;
+	case KEY_FIXED_POINT:
+		return &options->fixed_point;
+	case KEY_DOCTOR:
+		return &options->doctor;
+	default:
+		return NULL;
+	}
+}
+
+/* An option of the measurement. Returns false if the key is another one. */
+static bool measurement_argument(struct argp_state *state, int key, const char *text,
+                                 struct perf_options *options)
+{
 	char names[NAMES_SIZE];
 
 	switch (key) {
 	case 'b':
 		options->begin_bytes = size_argument(state, "-b", text, 2, SIZE_MAX / 4);
-		return 0;
+		return true;
 	case 'e':
 		options->end_bytes = size_argument(state, "-e", text, 2, SIZE_MAX / 4);
-		return 0;
+		return true;
 	case 'f':
 		options->factor = size_argument(state, "-f", text, 2, 1024);
-		return 0;
+		return true;
 	case 't':
 		type_argument(state, text, options);
-		return 0;
+		return true;
 	case 'o':
 		options->op = op_argument(state, text);
-		return 0;
+		return true;
 	case KEY_COLLECTIVE:
 		if (!collective_find(text, &options->collective))
 			argp_failure(state, PERF_EXIT_USAGE, 0, "--collective %s: must be %s", text,
 			             collective_names(names));
-		return 0;
+		return true;
 	case 'r':
 		options->root = (int)size_argument(state, "-r", text, 0, INA_MAX_RANKS - 1);
-		return 0;
+		return true;
 	case 'n':
 		options->iterations = (int)size_argument(state, "-n", text, 1, 1000000);
-		return 0;
+		return true;
 	case 'w':
 		options->warmups = (int)size_argument(state, "-w", text, 0, 1000000);
-		return 0;
+		return true;
 	case 'c':
 		options->check = size_argument(state, "-c", text, 0, 1) == 1;
-		return 0;
-	case KEY_ALGORITHM:
-		options->algorithm = algorithm_argument(state, text);
-		return 0;
-	case KEY_SCHEDULE:
-		options->schedule = schedule_argument(state, text, options);
-		return 0;
-	case KEY_SCHEDULES:
-		options->schedules = true;
-		return 0;
-	case KEY_EXPLAIN:
-		options->explain = true;
-		return 0;
-	case KEY_ALPHA:
-		options->alpha_us = positive_argument(state, "--alpha", text);
-		return 0;
-	case KEY_INTER:
-		options->inter_gbps = positive_argument(state, "--inter", text);
-		return 0;
-	case KEY_INTRA:
-		options->intra_gbps = positive_argument(state, "--intra", text);
-		return 0;
-	case KEY_COMPARE:
-		options->compare = true;
-		return 0;
+		return true;
 	case KEY_MODEL:
 		if (strcmp(text, "resnet50") != 0)
 			argp_failure(state, PERF_EXIT_USAGE, 0, "--model %s: must be resnet50",
 			             text);
 		options->resnet50 = true;
-		return 0;
-	case KEY_LATE:
-		late_argument(state, text, options);
-		return 0;
-	case KEY_JSON:
-		options->json = text;
-		return 0;
-	case KEY_IN_PLACE:
-		options->in_place = true;
-		return 0;
+		return true;
 	case KEY_SEED:
 		options->seed = size_argument(state, "--seed", text, 0, SIZE_MAX / 4);
-		return 0;
+		return true;
+	case KEY_LATE:
+		late_argument(state, text, options);
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* An option of libina or of the cost model. Returns false if the key is another one. */
+static bool library_argument(struct argp_state *state, int key, const char *text,
+                             struct perf_options *options)
+{
+	switch (key) {
+	case KEY_ALGORITHM:
+		options->algorithm = algorithm_argument(state, text);
+		return true;
 	case KEY_TIMEOUT:
 		options->timeout_s = (int)size_argument(state, "--timeout", text, 1, 86400);
-		return 0;
+		return true;
 	case KEY_WINDOW:
 		options->window = (unsigned int)size_argument(state, "--window", text, 1, 128);
-		return 0;
+		return true;
 	case KEY_MESSAGE:
 		options->message =
 		        (unsigned int)size_argument(state, "--message", text, 64, 1 << 20);
+		return true;
+	case KEY_SCHEDULE:
+		options->schedule = schedule_argument(state, text, options);
+		return true;
+	case KEY_ALPHA:
+		options->alpha_us = positive_argument(state, "--alpha", text);
+		return true;
+	case KEY_INTER:
+		options->inter_gbps = positive_argument(state, "--inter", text);
+		return true;
+	case KEY_INTRA:
+		options->intra_gbps = positive_argument(state, "--intra", text);
+		return true;
+	default:
+		return false;
+	}
+}
+
+static error_t parse(int key, char *text, struct argp_state *state)
+{
+	struct perf_options *options = state->input;
+	bool *flag = flag_of(options, key);
+
+	if (flag) {
+		*flag = true;
 		return 0;
-	case KEY_FIXED_POINT:
-		options->fixed_point = true;
-		return 0;
-	case KEY_DOCTOR:
-		options->doctor = true;
+	}
+	switch (key) {
+	case KEY_JSON:
+		options->json = text;
 		return 0;
 	case ARGP_KEY_ARG:
 		argp_failure(state, PERF_EXIT_USAGE, 0, "%s: unknown argument; see --help", text);
@@ -409,7 +438,10 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		finish(state, options);
 		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return measurement_argument(state, key, text, options) ||
+		                       library_argument(state, key, text, options)
+		               ? 0
+		               : ARGP_ERR_UNKNOWN;
 	}
 }
 

@@ -2,9 +2,9 @@
 /* Checks whether this machine is ready for a run, and prints one line for each requirement. */
 #include "doctor.h"
 #include "bridge.h"
-#include "run_options.h"
+#include "parts.h"
 #include "resources.h"
-#include "run.h"
+#include "run_options.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -8,6 +8,7 @@
 #include "common/clock.h"
 #include "common/signals.h"
 #include "host.h"
+#include "parts.h"
 #include "processors.h"
 #include "reaper.h"
 #include "resources.h"
@@ -399,44 +400,6 @@ static bool open_signals(struct run *run)
 	return run->interrupt_fd >= 0 && run->child_fd >= 0;
 }
 
-/*
- * Returns the absolute path, since hosts start in other folders, or the given name if there is no
- * such file.
- */
-static void find_part(char path[PATH_MAX], const char *variable, const char *by_default)
-{
-	const char *given = getenv(variable);
-
-	if (!given || !*given)
-		given = by_default;
-	if (!realpath(given, path))
-		snprintf(path, PATH_MAX, "%s", given);
-}
-
-struct lab_parts lab_parts_find(void)
-{
-	struct lab_parts parts;
-
-	find_part(parts.kernel, "INA_KERNEL", INA_LAB_KERNEL);
-	find_part(parts.guest_init, "INA_GUEST_INIT", INA_LAB_GUEST_INIT);
-	return parts;
-}
-
-static bool check_parts(const struct lab_parts *parts)
-{
-	if (access(parts->kernel, X_OK))
-		fprintf(stderr,
-		        "ina-lab: no kernel found at %s: run `make kernel`, or set INA_KERNEL\n",
-		        parts->kernel);
-	else if (access(parts->guest_init, X_OK))
-		fprintf(stderr,
-		        "ina-lab: no executable guest-init found at %s: set INA_GUEST_INIT\n",
-		        parts->guest_init);
-	else
-		return true;
-	return false;
-}
-
 static void close_run(struct run *run)
 {
 	if (!run)
@@ -494,7 +457,7 @@ static void end_bridge(struct run *run)
 int lab_run(const struct lab_options *options)
 {
 	const struct lab_parts parts = lab_parts_find();
-	const int checked = check_parts(&parts) ? lab_bridge_check(options) : LAB_EXIT_FAILED;
+	const int checked = lab_parts_check(&parts) ? lab_bridge_check(options) : LAB_EXIT_FAILED;
 	struct run *run = checked ? NULL : open_run(options, &parts);
 
 	if (!run)

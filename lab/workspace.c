@@ -2,6 +2,7 @@
 /* The folder of a run, with the instructions that lab/guest-init reads. */
 #include "workspace.h"
 
+#include "common/ack_timeout.h"
 #include "common/parse.h"
 #include "resources.h"
 
@@ -37,10 +38,6 @@ extern char **environ;
  */
 #define SHARED_ACK_TIMEOUT 16
 #define SHARED_HOSTS       4
-
-/* The ACK timeout that libina sets if nobody asks for another, and the largest one. */
-#define DEFAULT_ACK_TIMEOUT 14
-#define ACK_TIMEOUT_MAX     31
 
 static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *ftw)
 {
@@ -133,10 +130,10 @@ int lab_workspace_ack_timeout(const struct lab_options *options)
 	int exponent = SHARED_ACK_TIMEOUT;
 	uint64_t number;
 
-	if (given && ina_parse_whole(given, 1, ACK_TIMEOUT_MAX, &number))
+	if (given && ina_parse_whole(given, 1, INA_ACK_TIMEOUT_MAX, &number))
 		return (int)number;
 	if (options->is_virtual)
-		return DEFAULT_ACK_TIMEOUT;
+		return INA_ACK_TIMEOUT_DEFAULT;
 	for (int many = SHARED_HOSTS; many < options->host_count; many *= 2)
 		exponent++;
 	return exponent;

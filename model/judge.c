@@ -198,8 +198,8 @@ static struct judgement judge_old(struct judge *judge, unsigned job)
 }
 
 /* A duplicate. `distance` is negative: -1 is the packet that was taken last. */
-static struct judgement judge_repeated(struct judge *judge, unsigned job, int32_t distance,
-                                       struct packet *packet)
+static struct judgement judge_duplicate(struct judge *judge, unsigned job, int32_t distance,
+                                        struct packet *packet)
 {
 	const struct queue *queue = &judge->queues[job];
 	const struct job *entry = &judge->jobs->entries[job];
@@ -285,7 +285,7 @@ static bool suspect(struct flow *flow)
 	return flow->suspects == SUSPECTS_MAX && flow->fresh == 0;
 }
 
-static void put_out(struct judge *judge, unsigned job, struct judgement *judgement)
+static void evict(struct judge *judge, unsigned job, struct judgement *judgement)
 {
 	jobs_break(judge->jobs, job);
 	judge->flows[job].valid = false;
@@ -299,7 +299,7 @@ static struct judgement judge_suspect(struct judge *judge, unsigned job)
 	struct judgement judgement = discard(&judge->counters->suspects_dropped);
 
 	if (suspect(&judge->flows[job]))
-		put_out(judge, job, &judgement);
+		evict(judge, job, &judgement);
 	return judgement;
 }
 
@@ -315,7 +315,7 @@ static struct judgement judge_elsewhere(struct judge *home, const struct packet 
 	if (home->jobs->entries[job].quiet > 0 || !suspect(&home->flows[job]))
 		return judgement;
 	if (home->flows[job].contested) {
-		put_out(home, job, &judgement);
+		evict(home, job, &judgement);
 		return judgement;
 	}
 	jobs_break(home->jobs, job);
@@ -377,7 +377,7 @@ struct judgement judge_packet(struct judge *judge, struct packet *packet)
 	if (distance == 0)
 		return judge_expected(judge, (unsigned)job, packet);
 	if (distance < 0)
-		return judge_repeated(judge, (unsigned)job, distance, packet);
+		return judge_duplicate(judge, (unsigned)job, distance, packet);
 	return judge_ahead(judge, (unsigned)job, packet);
 }
 

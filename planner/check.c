@@ -86,56 +86,55 @@ static int contributors(const struct plan_tree *tree, unsigned node, unsigned ho
 	return sum;
 }
 
-/* Each host of the job, and each switch at which a flow ends, must send exactly one flow. */
-static bool check_tree(const struct ledger *ledger, const struct plan_tree *tree, unsigned number)
+/* The flows must lead from one of the job's hosts to the next, and back to the first. */
+static bool check_ring(const struct ledger *ledger, const struct plan_tree *tree, unsigned number)
+{
+	const struct plan_job *job = &ledger->jobs->jobs[tree->job];
+	unsigned at = job->hosts[0], steps = 0;
+
+	if (job->server != PLAN_NONE || tree->flow_count != job->count)
+		return complain(ledger, "tree %u: no ring of the job's hosts", number);
+	do {
+		unsigned i = 0;
+
+		while (i < tree->flow_count && tree->flows[i].from != at)
+			i++;
+		if (i == tree->flow_count)
+			return complain(ledger, "tree %u: the ring is not closed", number);
+		at = tree->flows[i].to;
+		steps++;
+	} while (at != job->hosts[0] && steps <= job->count);
+	return steps == job->count ||
+	       complain(ledger, "tree %u: the ring leaves a host out", number);
+}
+
+/* The flows that each node sends, and those that end at it. */
+struct flow_counts {
+	unsigned sent[PLAN_NODES_MAX], came[PLAN_NODES_MAX];
+};
+
+/*
+ * Flows must meet at switches with aggregators, and the sum at the root must be that of all hosts.
+ */
+static bool check_sums(const struct ledger *ledger, const struct plan_tree *tree, unsigned number,
+                       const struct flow_counts *flows)
 {
 	const unsigned hosts = ledger->graph->topology->host_count;
 	const struct plan_job *job = &ledger->jobs->jobs[tree->job];
-	const bool is_ring = tree->kind == PLAN_RING;
-	unsigned sent[PLAN_NODES_MAX] = {0}, came[PLAN_NODES_MAX] = {0}, root;
+	unsigned root = job->server;
 
-	for (unsigned i = 0; i < tree->flow_count; i++) {
-		if (!check_way(ledger, &tree->flows[i], number))
-			return false;
-		sent[tree->flows[i].from]++;
-		came[tree->flows[i].to]++;
-	}
-	for (unsigned i = 0; i < job->count; i++)
-		if (sent[job->hosts[i]] != 1 || came[job->hosts[i]] != (is_ring ? 1 : 0))
-			return complain(ledger, "tree %u: host %u sends %u flows", number,
-			                job->hosts[i], sent[job->hosts[i]]);
-	if (is_ring) {
-		unsigned at = job->hosts[0], steps = 0;
-
-		if (job->server != PLAN_NONE || tree->flow_count != job->count)
-			return complain(ledger, "tree %u: no ring of the job's hosts", number);
-		do {
-			unsigned i = 0;
-
-			while (i < tree->flow_count && tree->flows[i].from != at)
-				i++;
-			if (i == tree->flow_count)
-				return complain(ledger, "tree %u: the ring is not closed", number);
-			at = tree->flows[i].to;
-			steps++;
-		} while (at != job->hosts[0] && steps <= job->count);
-		return steps == job->count ||
-		       complain(ledger, "tree %u: the ring leaves a host out", number);
-	}
-	if (job->server != PLAN_NONE)
-		root = job->server;
-	else
-		for (root = hosts; root < PLAN_NODES_MAX - 1 && !(came[root] && !sent[root]);)
+	if (root == PLAN_NONE)
+		for (root = hosts;
+		     root < PLAN_NODES_MAX - 1 && !(flows->came[root] && !flows->sent[root]);)
 			root++;
-	for (unsigned node = 0; node < ledger->graph->node_count; node++) {
-		if (node >= hosts && came[node] &&
-		    !ledger->graph->switches[node - hosts].aggregates)
-			return complain(ledger, "tree %u: '%s' has no aggregator", number,
-			                ledger->graph->topology->switches[node - hosts].name);
-		if (node >= hosts && sent[node] != (came[node] && node != root))
-			return complain(ledger, "tree %u: '%s' sends %u flows", number,
-			                ledger->graph->topology->switches[node - hosts].name,
-			                sent[node]);
+	for (unsigned node = hosts; node < ledger->graph->node_count; node++) {
+		const char *name = ledger->graph->topology->switches[node - hosts].name;
+
+		if (flows->came[node] && !ledger->graph->switches[node - hosts].aggregates)
+			return complain(ledger, "tree %u: '%s' has no aggregator", number, name);
+		if (flows->sent[node] != (flows->came[node] && node != root))
+			return complain(ledger, "tree %u: '%s' sends %u flows", number, name,
+			                flows->sent[node]);
 	}
 	if (tree->flow_count > 2 * PLAN_NODES_MAX ||
 	    contributors(tree, root, hosts, 0) != (int)job->count)
@@ -147,6 +146,30 @@ static bool check_tree(const struct ledger *ledger, const struct plan_tree *tree
 			return complain(ledger, "tree %u: a switch on the way takes no part",
 			                number);
 	return true;
+}
+
+/* Each host of the job, and each switch at which a flow ends, must send exactly one flow. */
+static bool check_tree(const struct ledger *ledger, const struct plan_tree *tree, unsigned number)
+{
+	const struct plan_job *job = &ledger->jobs->jobs[tree->job];
+	const bool is_ring = tree->kind == PLAN_RING;
+	struct flow_counts flows = {0};
+
+	for (unsigned i = 0; i < tree->flow_count; i++) {
+		if (!check_way(ledger, &tree->flows[i], number))
+			return false;
+		flows.sent[tree->flows[i].from]++;
+		flows.came[tree->flows[i].to]++;
+	}
+	for (unsigned i = 0; i < job->count; i++) {
+		const unsigned host = job->hosts[i];
+
+		if (flows.sent[host] != 1 || flows.came[host] != is_ring)
+			return complain(ledger, "tree %u: host %u sends %u flows", number, host,
+			                flows.sent[host]);
+	}
+	return is_ring ? check_ring(ledger, tree, number)
+	               : check_sums(ledger, tree, number, &flows);
 }
 
 static void enter(struct ledger *ledger, const struct plan_tree *tree, double rate)
@@ -206,23 +229,23 @@ static bool check_capacities(const struct ledger *ledger)
 	return true;
 }
 
-bool plan_check(const struct plan_graph *graph, const struct plan_jobs *jobs,
-                const struct plan_tree *trees, unsigned count, const double *rates, double smallest,
+bool plan_check(const struct plan_pool *pool, const double *rates, double smallest,
                 unsigned trees_most, char error[PLAN_ERROR_BYTES])
 {
+	const struct plan_jobs *jobs = pool->jobs;
 	struct ledger *ledger = calloc(1, sizeof(*ledger));
 	bool good = ledger;
 
 	if (!ledger)
 		abort();
-	ledger->graph = graph;
+	ledger->graph = pool->graph;
 	ledger->jobs = jobs;
 	ledger->error = error;
-	for (unsigned i = 0; good && i < count; i++)
+	for (unsigned i = 0; good && i < pool->count; i++)
 		if (rates[i] < 0)
 			good = complain(ledger, "tree %u: a rate of %g", i, rates[i]);
-		else if (rates[i] > 0 && (good = check_tree(ledger, &trees[i], i)))
-			enter(ledger, &trees[i], rates[i]);
+		else if (rates[i] > 0 && (good = check_tree(ledger, &pool->trees[i], i)))
+			enter(ledger, &pool->trees[i], rates[i]);
 	good = good && check_capacities(ledger);
 	for (unsigned job = 0; good && job < jobs->count; job++)
 		if (ledger->job_rates[job] < smallest * (1 - tolerance))

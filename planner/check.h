@@ -11,8 +11,7 @@
  * that trees.c has computed. `smallest` is the plan's smallest rate of a job; no job may have more
  * than `trees_most` trees. Returns false after an error, with one line in `error` about the first.
  */
-bool plan_check(const struct plan_graph *graph, const struct plan_jobs *jobs,
-                const struct plan_tree *trees, unsigned count, const double *rates, double smallest,
+bool plan_check(const struct plan_pool *pool, const double *rates, double smallest,
                 unsigned trees_most, char error[PLAN_ERROR_BYTES]);
 
 #endif

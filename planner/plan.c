@@ -33,8 +33,7 @@ static bool value(const struct plan_chooser *chooser, const char *from, struct p
 	}
 	for (unsigned i = 0; i < pool->count; i++)
 		plan->sum += plan->rates[i];
-	return plan_check(pool->graph, pool->jobs, pool->trees, pool->count, plan->rates,
-	                  plan->smallest, chooser->trees_most, error);
+	return plan_check(pool, plan->rates, plan->smallest, chooser->trees_most, error);
 }
 
 /* Compares the smallest rates, then the sums; ignores differences that are rounding errors. */

@@ -11,21 +11,21 @@
 
 static const double unit = 1e9;
 
-/* A resource of the job's trees that is used up: the one of which the job has the largest share. */
+/* The resource of the job's trees that is used up, and of which the job uses most. */
 struct limit {
 	enum { LIMIT_NONE, LIMIT_LINK, LIMIT_PROCESSING } kind;
 	unsigned number; /* link or switch */
 	double used;     /* by all jobs */
 	double of;
-	double share; /* the job's share */
+	double fraction; /* that the job uses */
 };
 
 static void meet(struct limit *limit, int kind, unsigned number, double used, double of, double own)
 {
-	if (own <= 0 || used < of * (1 - 1e-6) || own / of <= limit->share * (1 + 1e-9))
+	if (own <= 0 || used < of * (1 - 1e-6) || own / of <= limit->fraction * (1 + 1e-9))
 		return;
 	*limit = (struct limit){
-	        .kind = kind, .number = number, .used = used, .of = of, .share = own / of};
+	        .kind = kind, .number = number, .used = used, .of = of, .fraction = own / of};
 }
 
 static struct limit find_limit(const struct plan_pool *pool, const struct plan *plan, unsigned job)
@@ -208,14 +208,14 @@ static void print_job(FILE *file, const struct plan_result *result, const struct
 	        of->server == PLAN_NONE ? "" : " and a server", rate / unit, text);
 	if (limit.kind != LIMIT_NONE)
 		fprintf(file, " (%.4f of %.4f Gb/s used, %.0f%% by this job)", limit.used / unit,
-		        limit.of / unit, 100 * limit.share);
+		        limit.of / unit, 100 * limit.fraction);
 	fputc('\n', file);
 	for (unsigned i = 0; i < pool->count; i++) {
 		const struct plan_tree *tree = &pool->trees[i];
 
 		if (tree->job != job || !(plan->rates[i] > 0))
 			continue;
-		fprintf(file, "  %s %.4f Gb/s, weight %.4f\n", kind_name(tree->kind),
+		fprintf(file, "  %s %.4f Gb/s, share %.4f\n", kind_name(tree->kind),
 		        plan->rates[i] / unit, plan->rates[i] / rate);
 		print_switches(file, graph, tree);
 		print_unadded(file, graph, tree);
@@ -292,7 +292,7 @@ static json_t *trees_json(const struct plan_pool *pool, const struct plan *plan,
 				        json_string(pool->graph->topology->switches[k].name));
 		json_array_append_new(
 		        trees, json_pack("{s:s, s:f, s:f, s:o, s:o}", "kind", kind_name(tree->kind),
-		                         "rate", plan->rates[i], "weight", plan->rates[i] / rate,
+		                         "rate", plan->rates[i], "share", plan->rates[i] / rate,
 		                         "aggregators", switches, "flows", flows));
 	}
 	return trees;

@@ -235,7 +235,7 @@ static void take_duals(struct build *build, struct plan_solution *solution)
 
 		solution->duals.inputs[place] =
 		        inputs ? fmax(0, glp_get_row_dual(problem, inputs)) : 0;
-		/* Roughly: the share of a context that a rate of 1 takes, for job 0. */
+		/* Roughly: the fraction of a context that a rate of 1 takes, for job 0. */
 		solution->duals.contexts[place] =
 		        contexts ? fmax(0, glp_get_row_dual(problem, contexts)) /
 		                           most_of_job(build->pool, 0)

@@ -67,8 +67,11 @@ static void append(struct draft *draft, const struct plan_flow *flow)
 	}
 }
 
-/* Computes what a rate of 1 takes, then the rate that the scarcest resource allows. */
-static void work_out(const struct plan_graph *graph, struct plan_tree *tree, double share)
+/*
+ * Computes what a rate of 1 takes, which is `load` on each link of a flow, and then the rate that
+ * the scarcest resource allows.
+ */
+static void work_out(const struct plan_graph *graph, struct plan_tree *tree, double load)
 {
 	tree->loads = allocate(graph->link_count, sizeof(*tree->loads));
 	tree->inputs = allocate(graph->topology->switch_count, sizeof(*tree->inputs));
@@ -77,9 +80,9 @@ static void work_out(const struct plan_graph *graph, struct plan_tree *tree, dou
 		const struct plan_flow *flow = &tree->flows[i];
 
 		for (unsigned k = 0; k < flow->length; k++) {
-			tree->loads[flow->links[k]] += share;
+			tree->loads[flow->links[k]] += load;
 			if (tree->kind != PLAN_RING)
-				tree->loads[flow->links[k] ^ 1] += share;
+				tree->loads[flow->links[k] ^ 1] += load;
 		}
 		if (plan_is_switch(graph, flow->to))
 			tree->inputs[flow->to - graph->host_count]++;
@@ -231,31 +234,34 @@ unsigned plan_add_tree(struct plan_pool *pool, unsigned job, unsigned root, cons
 }
 
 /*
- * Finds a shortest path. Among several, takes the one with the least load, relative to the rates of
- * its links.
+ * Adds a flow on a shortest path. Among several, takes the one with the least load, relative to the
+ * rates of its links. Adds `load` to the load of the path's links, and of their opposites if the
+ * flow is mirrored.
  */
-static void find_plain(struct draft *draft, unsigned from, unsigned to, double *loads, double share,
-                       bool is_mirrored, struct plan_flow *way)
+static void add_plain(struct draft *draft, unsigned from, unsigned to, double *loads, double load,
+                      bool is_mirrored)
 {
 	const struct plan_graph *graph = draft->graph;
 	double least = INFINITY;
+	struct plan_flow way;
 
 	for (unsigned link = 0; link < graph->link_count; link++)
 		least = fmin(least, graph->rates[link]);
 	for (unsigned link = 0; link < graph->link_count; link++)
 		draft->prices.links[link] =
-		        1 + 1e-6 * (loads[link] + share) * least / graph->rates[link];
+		        1 + 1e-6 * (loads[link] + load) * least / graph->rates[link];
 	for (unsigned node = 0; node < graph->node_count; node++)
 		draft->ends.costs[node] = INFINITY;
 	draft->ends.costs[to] = 0;
 	/* Every host has a path to every other host: topology_open() has checked that. */
-	if (!plan_find_way(graph, &draft->prices, &draft->ends, from, way, NULL))
+	if (!plan_find_way(graph, &draft->prices, &draft->ends, from, &way, NULL))
 		abort();
-	for (unsigned i = 0; i < way->length; i++) {
-		loads[way->links[i]] += share;
+	for (unsigned i = 0; i < way.length; i++) {
+		loads[way.links[i]] += load;
 		if (is_mirrored)
-			loads[way->links[i] ^ 1] += share;
+			loads[way.links[i] ^ 1] += load;
 	}
+	append(draft, &way);
 }
 
 unsigned plan_add_plain(struct plan_pool *pool, unsigned job, double *loads)
@@ -264,14 +270,11 @@ unsigned plan_add_plain(struct plan_pool *pool, unsigned job, double *loads)
 	const bool is_ring = of->server == PLAN_NONE;
 	struct draft *draft = open_draft(pool->graph);
 	unsigned hosts[TOPOLOGY_HOSTS_MAX];
-	struct plan_flow way;
 
 	plan_order_hosts(pool->graph, of, hosts);
-	for (unsigned i = 0; i < of->count; i++) {
-		find_plain(draft, hosts[i], is_ring ? hosts[(i + 1) % of->count] : of->server,
-		           loads, is_ring ? 2.0 * (of->count - 1) / of->count : 1, !is_ring, &way);
-		append(draft, &way);
-	}
+	for (unsigned i = 0; i < of->count; i++)
+		add_plain(draft, hosts[i], is_ring ? hosts[(i + 1) % of->count] : of->server, loads,
+		          is_ring ? 2.0 * (of->count - 1) / of->count : 1, !is_ring);
 	const unsigned number = add(pool, draft, job, is_ring ? PLAN_RING : PLAN_DIRECT,
 	                            is_ring ? PLAN_NONE : of->server);
 
@@ -279,64 +282,83 @@ unsigned plan_add_plain(struct plan_pool *pool, unsigned job, double *loads)
 	return number;
 }
 
-static unsigned add_nearest_to_server(struct plan_pool *pool, unsigned job, double *loads,
-                                      unsigned *passed)
+/*
+ * Adds a flow from each of the job's hosts to its nearest aggregator. Returns false if a host
+ * reaches no aggregator.
+ */
+static bool add_ways_to_nearest(struct draft *draft, const struct plan_job *job)
 {
-	const struct plan_graph *graph = pool->graph;
-	const struct plan_job *of = &pool->jobs->jobs[job];
-	struct draft *draft = open_draft(graph), *plain = open_draft(graph);
-	bool has_switch = true;
+	const struct plan_graph *graph = draft->graph;
 
 	for (unsigned link = 0; link < graph->link_count; link++)
 		draft->prices.links[link] = 1;
 	for (unsigned i = 0; i < graph->topology->switch_count; i++)
 		if (graph->switches[i].aggregates)
 			draft->ends.costs[graph->host_count + i] = 0;
-	for (unsigned i = 0; i < of->count && has_switch; i++) {
+	for (unsigned i = 0; i < job->count; i++) {
 		struct plan_flow way;
 
-		has_switch = plan_find_way(graph, &draft->prices, &draft->ends, of->hosts[i], &way,
-		                           NULL);
-		if (has_switch)
-			append(draft, &way);
+		if (!plan_find_way(graph, &draft->prices, &draft->ends, job->hosts[i], &way, NULL))
+			return false;
+		append(draft, &way);
 	}
+	return true;
+}
+
+/* Adds a flow to the server from each aggregator at which a flow ends. */
+static void add_ways_to_server(struct draft *draft, unsigned server, double *loads)
+{
 	const unsigned count = draft->count;
 
-	for (unsigned i = 0; i < count && has_switch; i++) {
+	for (unsigned i = 0; i < count; i++) {
 		const unsigned node = draft->flows[i].to;
-		struct plan_flow way;
 
 		if (draft->aggregates[node])
 			continue;
 		draft->aggregates[node] = true;
-		find_plain(draft, node, of->server, loads, 1, true, &way);
-		append(draft, &way);
+		add_plain(draft, node, server, loads, 1, true);
 	}
-	/* The same paths, without aggregation. */
-	for (unsigned i = 0; i < count && has_switch; i++) {
+}
+
+/*
+ * Adds to `plain` the paths of the first `hosts` flows of `draft` as far as the server, without
+ * aggregation. Leaves out paths that are too long for a flow.
+ */
+static void add_same_ways(struct draft *plain, const struct draft *draft, unsigned hosts,
+                          unsigned server)
+{
+	for (unsigned i = 0; i < hosts; i++) {
 		struct plan_flow way = draft->flows[i];
 
-		for (unsigned k = count; k < draft->count; k++)
-			if (draft->flows[k].from == way.to) {
-				const struct plan_flow *rest = &draft->flows[k];
+		for (unsigned k = hosts; k < draft->count; k++) {
+			const struct plan_flow *rest = &draft->flows[k];
 
-				if (way.length + rest->length > PLAN_WAY_MAX)
-					continue;
-				memcpy(way.links + way.length, rest->links,
-				       rest->length * sizeof(*rest->links));
-				way.length += rest->length;
-				way.to = rest->to;
-				break;
-			}
-		if (way.to == of->server)
+			if (rest->from != way.to || way.length + rest->length > PLAN_WAY_MAX)
+				continue;
+			memcpy(way.links + way.length, rest->links,
+			       rest->length * sizeof(*rest->links));
+			way.length += rest->length;
+			way.to = rest->to;
+			break;
+		}
+		if (way.to == server)
 			append(plain, &way);
 	}
+}
+
+static unsigned add_nearest_to_server(struct plan_pool *pool, unsigned job, double *loads,
+                                      unsigned *passed)
+{
+	const struct plan_job *of = &pool->jobs->jobs[job];
+	struct draft *draft = open_draft(pool->graph), *plain = open_draft(pool->graph);
 	unsigned number = PLAN_NONE;
 
 	*passed = PLAN_NONE;
-	if (has_switch) {
+	if (add_ways_to_nearest(draft, of)) {
+		add_ways_to_server(draft, of->server, loads);
+		add_same_ways(plain, draft, of->count, of->server);
 		number = add(pool, draft, job, PLAN_TREE, of->server);
-		if (plain->count == count)
+		if (plain->count == of->count)
 			*passed = add(pool, plain, job, PLAN_DIRECT, of->server);
 	}
 	free(draft);

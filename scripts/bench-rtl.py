@@ -85,19 +85,15 @@ def passing_row(ports, name, results):
     return f"{ports:>5}  {name:<18} {least:>7.4f}  {'pass' if good else 'FAIL'}", good
 
 
-def main():
-    if len(sys.argv) != 2:
-        sys.exit("usage: bench-rtl.py BUILD")
-    build = pathlib.Path(sys.argv[1])
-    results = []
-
+def measure_all(build):
+    """Runs all measurements, and prints a row for each of the steady state. Returns the results of the steady state, those of
+    leaves, and those of frames that pass for each number of ports."""
+    results, leaves, passing = [], [], {}
     print(
         "Steady state of the RTL, all ports at once: beats of 64 bytes a clock on the slowest port,"
         "\ncounted over whole frames, and clocks from the last rank's last beat to the sum's first."
     )
     print(HEADING)
-    passing = {}
-    leaves = []
     for ports in PORTS:
         measured = measure(build, ports)
         leaves += [result for result in measured if "leaf" in result]
@@ -108,7 +104,11 @@ def main():
             result["target"] = verdict(result)
             results.append(result)
             print(row(result), flush=True)
+    return results, leaves, passing
 
+
+def print_leaves(leaves):
+    """Returns whether all results meet their target."""
     print(
         "A leaf, with a port that leads up: parts go up and sums come down at the same time. Beats a clock on"
         "\nthe slowest port; clocks from the last child's last beat to the part, from the last beat from above to"
@@ -120,7 +120,11 @@ def main():
         line, good = leaf_row(result)
         leaves_pass = leaves_pass and good is not False
         print(line)
+    return leaves_pass
 
+
+def print_passing(passing):
+    """Returns whether all results meet their target."""
     print(
         "Frames that pass, RoCE of no known flow, back to back on all ports: beats a clock on the"
         "\nslowest port. A 60-byte frame is one beat: at 250 MHz, 250 million frames a second a port."
@@ -131,6 +135,17 @@ def main():
             line, good = passing_row(ports, name, some)
             all_pass = all_pass and good
             print(line)
+    return all_pass
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit("usage: bench-rtl.py BUILD")
+    build = pathlib.Path(sys.argv[1])
+    results, leaves, passing = measure_all(build)
+
+    leaves_pass = print_leaves(leaves)
+    all_pass = print_passing(passing)
 
     judged = [result["target"] for result in results if result["target"]]
     good = bool(judged) and set(judged) == {"pass"}

@@ -16,9 +16,16 @@ groups=(
 	libibverbs-dev librdmacm-dev ibverbs-providers
 	linux-source-6.1 flex bison bc xz-utils patch iproute2 mount util-linux"
 
-	test "tests, fuzzers, third-party RDMA programs, launchers, memcheck"
-	"git iverilog yosys libcmocka-dev python3-pytest python3-scapy tshark zlib1g-dev libclang-rt-14-dev llvm-14
-	rdma-core rdmacm-utils ibverbs-utils perftest openmpi-bin slurmctld slurmd valgrind mandoc"
+	unit "unit tests of libina and of the model"
+	"build-essential cmake ninja-build pkg-config python3
+	libibverbs-dev librdmacm-dev libjansson-dev libdeflate-dev zlib1g-dev libcmocka-dev python3-pytest"
+
+	quick "the tests of make test-quick, for which demo, unit, lint and plan are needed too"
+	"git yosys python3-scapy tshark mandoc"
+
+	test "tests, fuzzers, third-party RDMA programs, launchers, memcheck; demo, unit and quick are needed too"
+	"iverilog libclang-rt-14-dev llvm-14
+	rdma-core rdmacm-utils ibverbs-utils perftest openmpi-bin slurmctld slurmd valgrind"
 
 	lint "checks of layout and of common faults: C and C++, Python, shell scripts"
 	"clang-format flake8 shellcheck"

@@ -14,7 +14,7 @@
 
 #include "hostlib/tables/collectives.h"
 
-struct ina_mpi_channel;
+struct ina_mpi_counterpart;
 
 /*
  * MPI's collectives, one row each: the kind, MPI's blocking and nonblocking function, and the
@@ -102,11 +102,11 @@ struct ina_mpi_plan {
 	size_t element_bytes; /* 1 if the call only moves elements */
 	enum ina_type type;
 	enum ina_op op;
-	struct ina_mpi_channel *channel;
-	int rank; /* in the channel */
+	struct ina_mpi_counterpart *counterpart;
+	int rank; /* in the counterpart */
 	int ranks;
 	struct ina_mpi_place place;
-	bool is_astray; /* the channel is astray, so the call must fail */
+	bool is_astray; /* the counterpart is astray, so the call must fail */
 };
 
 #endif

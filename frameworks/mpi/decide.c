@@ -80,9 +80,9 @@ struct ina_mpi_plan ina_mpi_decide(const struct ina_mpi_call *call)
 	/* A rank may have a derived type, and MPI_Pack() counts in int. */
 	if (!is_reduction && plan.count > INT_MAX)
 		plan.why = INA_MPI_HUGE;
-	plan.channel = ina_mpi_channel_of(call->comm);
-	plan.rank = plan.channel->rank;
-	plan.ranks = plan.channel->ranks;
-	plan.why = ina_mpi_channel_enter(plan.channel, call, &plan);
+	plan.counterpart = ina_mpi_counterpart_of(call->comm);
+	plan.rank = plan.counterpart->rank;
+	plan.ranks = plan.counterpart->ranks;
+	plan.why = ina_mpi_counterpart_enter(plan.counterpart, call, &plan);
 	return plan;
 }

@@ -77,7 +77,7 @@ static bool do_blocking(const struct ina_mpi_call *call, const struct ina_mpi_pl
 		*code = out_of_memory(call->comm);
 		return true;
 	}
-	if (!ina_mpi_channel_do(plan->channel, &op))
+	if (!ina_mpi_counterpart_do(plan->counterpart, &op))
 		return false;
 	*code = raise_error(call->comm, op.code);
 	return true;
@@ -89,7 +89,7 @@ static int start(const struct ina_mpi_call *call, const struct ina_mpi_plan *pla
 	struct ina_mpi_op *op;
 	int code;
 
-	if (ina_mpi_queue_start_by_mpi(plan->channel, call, request, &code)) {
+	if (ina_mpi_queue_start_by_mpi(plan->counterpart, call, request, &code)) {
 		ina_mpi_report(call, plan->bytes, INA_MPI_LEFT);
 		return code;
 	}
@@ -109,7 +109,7 @@ static int start(const struct ina_mpi_call *call, const struct ina_mpi_plan *pla
 		return raise_error(call->comm, code);
 	}
 	*request = op->handle;
-	ina_mpi_channel_do(plan->channel, op);
+	ina_mpi_counterpart_do(plan->counterpart, op);
 	return MPI_SUCCESS;
 }
 
@@ -274,7 +274,7 @@ int MPI_Init(int *argc, char ***argv)
 int MPI_Finalize(void)
 {
 	if (ina_mpi_world.is_open) {
-		ina_mpi_channel_close_all();
+		ina_mpi_counterpart_close_all();
 		ina_mpi_report_print();
 		ina_mpi_world_end();
 	}
@@ -283,12 +283,12 @@ int MPI_Finalize(void)
 
 int MPI_Comm_free(MPI_Comm *comm)
 {
-	ina_mpi_channel_close(*comm);
+	ina_mpi_counterpart_close(*comm);
 	return ina_mpi_real.Comm_free(comm);
 }
 
 int MPI_Comm_disconnect(MPI_Comm *comm)
 {
-	ina_mpi_channel_close(*comm);
+	ina_mpi_counterpart_close(*comm);
 	return ina_mpi_real.Comm_disconnect(comm);
 }

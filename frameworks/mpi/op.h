@@ -19,7 +19,7 @@ struct ina_mpi_op {
 	MPI_Request by_mpi; /* used instead of request if libina could not be opened */
 	bool is_begun;
 	bool is_done;
-	bool is_left; /* done for the channel, and the caller must use MPI */
+	bool is_left; /* done for the counterpart, and the caller must use MPI */
 	enum ina_status status;
 	int code;           /* for MPI: MPI_SUCCESS, or an error with libina's text */
 	MPI_Request handle; /* of a nonblocking call: a generalized request */

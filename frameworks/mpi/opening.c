@@ -18,14 +18,14 @@
 #define OPEN_MS 20000
 
 /* Called with the lock held. There is no timeout: other ranks may reach this point much later. */
-static void await_phase(struct ina_mpi_channel *channel, enum ina_mpi_phase phase)
+static void await_phase(struct ina_mpi_counterpart *counterpart, enum ina_mpi_phase phase)
 {
-	while (channel->phase < phase && !channel->is_astray)
-		pthread_cond_wait(&channel->wake, &channel->lock);
+	while (counterpart->phase < phase && !counterpart->is_astray)
+		pthread_cond_wait(&counterpart->wake, &counterpart->lock);
 }
 
 /* Returns with the lock held. */
-static void open_channel(struct ina_mpi_channel *channel)
+static void open_counterpart(struct ina_mpi_counterpart *counterpart)
 {
 	struct ina_options options;
 	char root[INET_ADDRSTRLEN];
@@ -36,12 +36,12 @@ static void open_channel(struct ina_mpi_channel *channel)
 	enum ina_status status;
 	int fd = -1;
 
-	inet_ntop(AF_INET, &channel->root, root, sizeof(root));
+	inet_ntop(AF_INET, &counterpart->root, root, sizeof(root));
 	inet_ntop(AF_INET, &ina_mpi_world.addresses[ina_mpi_world.rank], own, sizeof(own));
-	snprintf(cookie, sizeof(cookie), "mpi %016" PRIx64, channel->cookie);
+	snprintf(cookie, sizeof(cookie), "mpi %016" PRIx64, counterpart->cookie);
 	ina_options_init(&options);
-	options.rank = channel->rank;
-	options.ranks = channel->ranks;
+	options.rank = counterpart->rank;
+	options.ranks = counterpart->ranks;
 	options.root = root;
 	options.bind = own;
 	options.cookie = cookie;
@@ -49,85 +49,86 @@ static void open_channel(struct ina_mpi_channel *channel)
 	status = ina_open(&options, &comm, why, sizeof(why));
 	if (status == INA_OK && (status = ina_comm_fd(comm, &fd)) != INA_OK)
 		snprintf(why, sizeof(why), "%s", ina_error(comm));
-	pthread_mutex_lock(&channel->lock);
-	channel->comm = comm;
-	channel->fd = fd;
-	channel->status = status;
-	if (!channel->is_astray)
-		snprintf(channel->text, sizeof(channel->text), "%s", why);
-	channel->phase = INA_MPI_TRIED;
+	pthread_mutex_lock(&counterpart->lock);
+	counterpart->comm = comm;
+	counterpart->fd = fd;
+	counterpart->status = status;
+	if (!counterpart->is_astray)
+		snprintf(counterpart->text, sizeof(counterpart->text), "%s", why);
+	counterpart->phase = INA_MPI_TRIED;
 }
 
-/* Called with the lock held; releases it while it waits. Only the channel's thread closes. */
-static void close_comm(struct ina_mpi_channel *channel)
+/* Called with the lock held; releases it while it waits. Only the counterpart's thread closes. */
+static void close_comm(struct ina_mpi_counterpart *counterpart)
 {
-	ina_comm *comm = channel->comm;
+	ina_comm *comm = counterpart->comm;
 
-	channel->comm = NULL;
-	pthread_mutex_unlock(&channel->lock);
+	counterpart->comm = NULL;
+	pthread_mutex_unlock(&counterpart->lock);
 	ina_close(comm);
-	pthread_mutex_lock(&channel->lock);
+	pthread_mutex_lock(&counterpart->lock);
 }
 
 /* Called with the lock held; releases it while it waits. The threads of all ranks do this. */
-static void leave_to_mpi(struct ina_mpi_channel *channel)
+static void leave_to_mpi(struct ina_mpi_counterpart *counterpart)
 {
 	MPI_Group group;
 	MPI_Comm comm;
 
-	ina_abort(channel->comm, "left to MPI");
-	close_comm(channel);
-	pthread_mutex_unlock(&channel->lock);
-	PMPI_Comm_group(channel->mpi, &group);
-	PMPI_Comm_create_group(ina_mpi_world.quiet, group, (int)(channel->cookie % 32768), &comm);
+	ina_abort(counterpart->comm, "left to MPI");
+	close_comm(counterpart);
+	pthread_mutex_unlock(&counterpart->lock);
+	PMPI_Comm_group(counterpart->mpi, &group);
+	PMPI_Comm_create_group(ina_mpi_world.quiet, group, (int)(counterpart->cookie % 32768),
+	                       &comm);
 	PMPI_Group_free(&group);
-	pthread_mutex_lock(&channel->lock);
-	channel->started_comm = comm;
-	ina_mpi_queue_inherit_errhandler(channel);
+	pthread_mutex_lock(&counterpart->lock);
+	counterpart->started_comm = comm;
+	ina_mpi_queue_inherit_errhandler(counterpart);
 }
 
 /* Called with the lock held; releases it while it waits. */
-static void open_or_leave(struct ina_mpi_channel *channel)
+static void open_or_leave(struct ina_mpi_counterpart *counterpart)
 {
-	await_phase(channel, INA_MPI_OPENING);
-	if (!channel->is_astray) {
-		pthread_mutex_unlock(&channel->lock);
-		open_channel(channel);
-		await_phase(channel, INA_MPI_DECIDED);
+	await_phase(counterpart, INA_MPI_OPENING);
+	if (!counterpart->is_astray) {
+		pthread_mutex_unlock(&counterpart->lock);
+		open_counterpart(counterpart);
+		await_phase(counterpart, INA_MPI_DECIDED);
 	}
-	if (channel->is_astray)
-		ina_abort(channel->comm, channel->text);
-	else if (channel->is_left)
-		leave_to_mpi(channel);
-	channel->is_opened = true;
+	if (counterpart->is_astray)
+		ina_abort(counterpart->comm, counterpart->text);
+	else if (counterpart->is_left)
+		leave_to_mpi(counterpart);
+	counterpart->is_opened = true;
 }
 
 static void *run(void *context)
 {
-	struct ina_mpi_channel *channel = context;
+	struct ina_mpi_counterpart *counterpart = context;
 
-	pthread_mutex_lock(&channel->lock);
-	open_or_leave(channel);
-	while (!channel->is_closing || channel->first) {
-		struct pollfd fd = {.fd = channel->fd, .events = POLLIN};
+	pthread_mutex_lock(&counterpart->lock);
+	open_or_leave(counterpart);
+	while (!counterpart->is_closing || counterpart->first) {
+		struct pollfd fd = {.fd = counterpart->fd, .events = POLLIN};
 
-		ina_mpi_queue_advance(channel);
-		if (channel->started == 0) {
-			if (!channel->is_closing || channel->first)
-				pthread_cond_wait(&channel->wake, &channel->lock);
+		ina_mpi_queue_advance(counterpart);
+		if (counterpart->started == 0) {
+			if (!counterpart->is_closing || counterpart->first)
+				pthread_cond_wait(&counterpart->wake, &counterpart->lock);
 			continue;
 		}
-		pthread_mutex_unlock(&channel->lock);
-		poll(&fd, 1, channel->is_left ? MPI_MS : INA_MS);
-		pthread_mutex_lock(&channel->lock);
+		pthread_mutex_unlock(&counterpart->lock);
+		poll(&fd, 1, counterpart->is_left ? MPI_MS : INA_MS);
+		pthread_mutex_lock(&counterpart->lock);
 	}
-	close_comm(channel);
-	channel->is_ended = true;
-	pthread_mutex_unlock(&channel->lock);
+	close_comm(counterpart);
+	counterpart->is_ended = true;
+	pthread_mutex_unlock(&counterpart->lock);
 	return NULL;
 }
 
-int ina_mpi_opening_start(struct ina_mpi_channel *channel)
+int ina_mpi_opening_start(struct ina_mpi_counterpart *counterpart)
 {
-	return ina_thread_start(&channel->thread, run, channel);
+	return ina_thread_start(&counterpart->thread, run, counterpart);
 }

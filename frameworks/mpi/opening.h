@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A channel's thread. It opens the channel or leaves it to MPI, finishes nonblocking calls, and
- * closes the channel. All waiting for all other ranks happens in this thread, so that MPI can
- * progress in the meantime.
+ * A counterpart's thread. It opens the counterpart or leaves it to MPI, finishes nonblocking calls,
+ * and closes the counterpart. All waiting for all other ranks happens in this thread, so that MPI
+ * can progress in the meantime.
  */
 #ifndef INA_MPI_OPENING_H
 #define INA_MPI_OPENING_H
 
-#include "channel.h"
+#include "counterpart.h"
 
 /* Starts the thread. Returns 0, or an error number. */
-int ina_mpi_opening_start(struct ina_mpi_channel *channel);
+int ina_mpi_opening_start(struct ina_mpi_counterpart *counterpart);
 
 #endif

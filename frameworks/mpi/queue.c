@@ -23,11 +23,11 @@ static void record_error(struct ina_mpi_op *op, const char *text)
  * a call that libina has counted and the report has not is attributed to this one, aggregated calls
  * first.
  */
-static enum ina_mpi_why why_of_last(struct ina_mpi_channel *channel)
+static enum ina_mpi_why why_of_last(struct ina_mpi_counterpart *counterpart)
 {
 	struct ina_stats stats;
 
-	ina_comm_stats(channel->comm, &stats, sizeof(stats));
+	ina_comm_stats(counterpart->comm, &stats, sizeof(stats));
 
 	const uint64_t done[INA_MPI_WITHOUT] = {
 	        [INA_MPI_BY_INA] = stats.calls_aggregated,
@@ -36,8 +36,8 @@ static enum ina_mpi_why why_of_last(struct ina_mpi_channel *channel)
 	};
 
 	for (int why = 0; why < INA_MPI_WITHOUT; why++) {
-		if (channel->reported[why] != done[why]) {
-			channel->reported[why]++;
+		if (counterpart->reported[why] != done[why]) {
+			counterpart->reported[why]++;
 			return why;
 		}
 	}
@@ -45,22 +45,22 @@ static enum ina_mpi_why why_of_last(struct ina_mpi_channel *channel)
 }
 
 /* The first operation has ended: lets its caller, or the thread that waits for it, continue. */
-static void finish_first(struct ina_mpi_channel *channel)
+static void finish_first(struct ina_mpi_counterpart *counterpart)
 {
-	struct ina_mpi_op *op = channel->first;
+	struct ina_mpi_op *op = counterpart->first;
 
-	channel->first = op->next;
-	if (!channel->first)
-		channel->last = NULL;
+	counterpart->first = op->next;
+	if (!counterpart->first)
+		counterpart->last = NULL;
 	if (op->is_left)
 		ina_mpi_report(&op->call, op->plan.bytes, INA_MPI_LEFT);
 	else if (op->status != INA_OK)
-		record_error(op, channel->text);
+		record_error(op, counterpart->text);
 	else
-		ina_mpi_report(&op->call, op->plan.bytes, why_of_last(channel));
+		ina_mpi_report(&op->call, op->plan.bytes, why_of_last(counterpart));
 	ina_mpi_op_end(op);
 	if (op->call.started) {
-		channel->started--;
+		counterpart->started--;
 		PMPI_Grequest_complete(op->handle); /* op may be freed by now */
 	} else {
 		op->is_done = true;
@@ -68,7 +68,7 @@ static void finish_first(struct ina_mpi_channel *channel)
 }
 
 /* True if the operation, which is the first one, has ended. */
-static bool is_at_its_end(struct ina_mpi_channel *channel, struct ina_mpi_op *op)
+static bool is_at_its_end(struct ina_mpi_counterpart *counterpart, struct ina_mpi_op *op)
 {
 	int done = 1;
 
@@ -76,83 +76,84 @@ static bool is_at_its_end(struct ina_mpi_channel *channel, struct ina_mpi_op *op
 		op->code = PMPI_Test(&op->by_mpi, &done, MPI_STATUS_IGNORE);
 	if (op->request)
 		op->status = ina_test(op->request, &done);
-	if (done && op->status != INA_OK && channel->comm && !channel->is_astray)
-		snprintf(channel->text, sizeof(channel->text), "%s", ina_error(channel->comm));
+	if (done && op->status != INA_OK && counterpart->comm && !counterpart->is_astray)
+		snprintf(counterpart->text, sizeof(counterpart->text), "%s",
+		         ina_error(counterpart->comm));
 	return done;
 }
 
-static void begin_op(struct ina_mpi_channel *channel, struct ina_mpi_op *op)
+static void begin_op(struct ina_mpi_counterpart *counterpart, struct ina_mpi_op *op)
 {
 	op->is_begun = true;
-	if (channel->is_astray) {
+	if (counterpart->is_astray) {
 		op->status = INA_ERR_MISMATCH;
-	} else if (!channel->is_left) {
-		op->status = ina_mpi_op_begin(op, channel->comm);
+	} else if (!counterpart->is_left) {
+		op->status = ina_mpi_op_begin(op, counterpart->comm);
 	} else {
 		op->is_left = true;
 		if (op->call.started)
-			op->code = ina_mpi_op_start_by_mpi(&op->call, channel->started_comm,
+			op->code = ina_mpi_op_start_by_mpi(&op->call, counterpart->started_comm,
 			                                   &op->by_mpi);
 	}
 }
 
-void ina_mpi_queue_advance(struct ina_mpi_channel *channel)
+void ina_mpi_queue_advance(struct ina_mpi_counterpart *counterpart)
 {
-	if (!channel->is_opened && !channel->is_astray)
+	if (!counterpart->is_opened && !counterpart->is_astray)
 		return;
-	for (struct ina_mpi_op *op = channel->first; op; op = op->next) {
+	for (struct ina_mpi_op *op = counterpart->first; op; op = op->next) {
 		if (!op->is_begun)
-			begin_op(channel, op);
+			begin_op(counterpart, op);
 	}
-	while (channel->first && is_at_its_end(channel, channel->first))
-		finish_first(channel);
+	while (counterpart->first && is_at_its_end(counterpart, counterpart->first))
+		finish_first(counterpart);
 }
 
-void ina_mpi_queue_lead_astray(struct ina_mpi_channel *channel, const char *text)
+void ina_mpi_queue_lead_astray(struct ina_mpi_counterpart *counterpart, const char *text)
 {
-	if (channel->is_astray || channel->is_left)
+	if (counterpart->is_astray || counterpart->is_left)
 		return;
-	channel->is_astray = true;
-	snprintf(channel->text, sizeof(channel->text), "%s", text);
-	ina_abort(channel->comm, text);
-	ina_mpi_queue_advance(channel);
-	pthread_cond_broadcast(&channel->wake);
+	counterpart->is_astray = true;
+	snprintf(counterpart->text, sizeof(counterpart->text), "%s", text);
+	ina_abort(counterpart->comm, text);
+	ina_mpi_queue_advance(counterpart);
+	pthread_cond_broadcast(&counterpart->wake);
 }
 
-void ina_mpi_queue_put(struct ina_mpi_channel *channel, struct ina_mpi_op *op)
+void ina_mpi_queue_put(struct ina_mpi_counterpart *counterpart, struct ina_mpi_op *op)
 {
-	if (channel->last)
-		channel->last->next = op;
+	if (counterpart->last)
+		counterpart->last->next = op;
 	else
-		channel->first = op;
-	channel->last = op;
+		counterpart->first = op;
+	counterpart->last = op;
 	if (op->call.started) {
-		channel->started++;
-		pthread_cond_broadcast(&channel->wake);
+		counterpart->started++;
+		pthread_cond_broadcast(&counterpart->wake);
 	}
-	ina_mpi_queue_advance(channel);
+	ina_mpi_queue_advance(counterpart);
 }
 
-void ina_mpi_queue_inherit_errhandler(struct ina_mpi_channel *channel)
+void ina_mpi_queue_inherit_errhandler(struct ina_mpi_counterpart *counterpart)
 {
 	MPI_Errhandler handler;
 
-	PMPI_Comm_get_errhandler(channel->mpi, &handler);
-	PMPI_Comm_set_errhandler(channel->started_comm, handler);
+	PMPI_Comm_get_errhandler(counterpart->mpi, &handler);
+	PMPI_Comm_set_errhandler(counterpart->started_comm, handler);
 	PMPI_Errhandler_free(&handler);
 }
 
-bool ina_mpi_queue_start_by_mpi(struct ina_mpi_channel *channel, const struct ina_mpi_call *call,
-                                MPI_Request *request, int *code)
+bool ina_mpi_queue_start_by_mpi(struct ina_mpi_counterpart *counterpart,
+                                const struct ina_mpi_call *call, MPI_Request *request, int *code)
 {
 	bool is_mine;
 
-	pthread_mutex_lock(&channel->lock);
-	is_mine = channel->is_left && channel->is_opened && !channel->first;
+	pthread_mutex_lock(&counterpart->lock);
+	is_mine = counterpart->is_left && counterpart->is_opened && !counterpart->first;
 	if (is_mine) {
-		ina_mpi_queue_inherit_errhandler(channel);
-		*code = ina_mpi_op_start_by_mpi(call, channel->started_comm, request);
+		ina_mpi_queue_inherit_errhandler(counterpart);
+		*code = ina_mpi_op_start_by_mpi(call, counterpart->started_comm, request);
 	}
-	pthread_mutex_unlock(&channel->lock);
+	pthread_mutex_unlock(&counterpart->lock);
 	return is_mine;
 }

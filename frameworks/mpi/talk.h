@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Messages between the interposers of a channel's ranks. A thread sends and receives them, on a
+ * Messages between the interposers of a counterpart's ranks. A thread sends and receives them, on a
  * separate MPI communicator, which no call of the program can match.
  *
  * Opening: each rank tells rank 0 that it has a call for libina. When all ranks have done so, rank
@@ -19,19 +19,21 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-#include "channel.h"
+#include "counterpart.h"
 
 #define INA_MPI_PATIENCE_MS 2000
 
-/* The list of all channels; the thread looks at each of them. */
-struct ina_mpi_channels {
-	pthread_mutex_t lock; /* taken before the lock of a channel */
-	struct ina_mpi_channel *first;
+/* The list of all counterparts; the thread looks at each of them. */
+struct ina_mpi_counterparts {
+	pthread_mutex_t lock; /* taken before the lock of a counterpart */
+	struct ina_mpi_counterpart *first;
 };
-extern struct ina_mpi_channels ina_mpi_channels;
+extern struct ina_mpi_counterparts ina_mpi_counterparts;
 
-/* True if this rank has received the channel's cookie. Called with the channel's lock held. */
-bool ina_mpi_talk_knows(struct ina_mpi_channel *channel);
+/*
+ * True if this rank has received the counterpart's cookie. Called with the counterpart's lock held.
+ */
+bool ina_mpi_talk_knows(struct ina_mpi_counterpart *counterpart);
 
 /* Returns whether the thread could be started. */
 bool ina_mpi_talk_begin(void);
@@ -39,7 +41,7 @@ bool ina_mpi_talk_begin(void);
 /* Does nothing if the thread was not started. */
 void ina_mpi_talk_end(void);
 
-/* Makes the thread look at the channels now, because one is to be opened. */
+/* Makes the thread look at the counterparts now, because one is to be opened. */
 void ina_mpi_talk_hurry(void);
 
 #endif

@@ -57,7 +57,7 @@ struct ina_mpi_world {
 	MPI_Group group;
 	MPI_Comm quiet;  /* all ranks, no messages: for ina_mpi_poke(), and to create others */
 	MPI_Comm talk;   /* all ranks: for the interposer's own messages (talk.h) */
-	int keyval;      /* of the attribute that holds an MPI communicator's channel */
+	int keyval;      /* of the attribute that holds an MPI communicator's counterpart */
 	int error_class; /* MPI's class for errors of libina */
 	/* Threads of the program that are inside MPI functions that may wait for other ranks, and
 	   the number of times that a thread has entered one. */

@@ -38,7 +38,7 @@ class Options(ctypes.Structure):
     """struct ina_options of ina.h, as far as this file knows it; struct_size tells the library how far that is."""
     _fields_ = [("struct_size", c_size_t), ("rank", c_int), ("ranks", c_int), ("root", c_char_p), ("bind", c_char_p), ("device", c_char_p),
                 ("algorithm", c_int), ("schedule", c_int), ("window", c_uint), ("message_bytes", c_uint), ("poll_count", c_uint),
-                ("cache_entries", c_uint), ("ack_timeout", c_uint), ("fixed_point", c_int), ("open_timeout_ms", c_int),
+                ("ack_timeout", c_uint), ("fixed_point", c_int), ("open_timeout_ms", c_int),
                 ("join_timeout_ms", c_int), ("timeout_ms", c_int), ("peer_timeout_ms", c_int), ("log", c_void_p), ("log_context", c_void_p),
                 ("cookie", c_char_p), ("progress_thread", c_int)]
 

@@ -84,7 +84,7 @@ static enum ina_status take_aggregated(struct ina_network *network, const struct
 		/* from a transfer that is done, or from an abandoned JOIN or LEAVE */
 		return INA_OK;
 	if (wc->status != IBV_WC_SUCCESS)
-		return explain(&network->fabric, wc, failure);
+		return explain(&network->transport, wc, failure);
 	return is_send ? INA_OK : ina_innet_received(innet, wc->byte_len, failure);
 }
 
@@ -112,7 +112,7 @@ static enum ina_status take(void *context, const struct ibv_wc *wc, struct ina_f
 		return status;
 	}
 	if (wc->status != IBV_WC_SUCCESS)
-		return explain(&network->fabric, wc, failure);
+		return explain(&network->transport, wc, failure);
 	switch (work) {
 	case INA_WORK_RING_SEND:
 		ina_ring_sent(ring);
@@ -137,13 +137,13 @@ static enum ina_status take(void *context, const struct ibv_wc *wc, struct ina_f
 		break;
 	}
 	return ina_fail(failure, INA_ERR_DEVICE, "%s: unexpected completion",
-	                network->fabric.device);
+	                network->transport.device);
 }
 
 /* Bytes of elements in a window; the same for every length of messages. */
 static size_t room_of(const struct ina_network *network)
 {
-	return (size_t)network->window_packets * network->fabric.path_mtu;
+	return (size_t)network->window_packets * network->transport.path_mtu;
 }
 
 /*
@@ -166,7 +166,7 @@ static void share_memory_out(struct ina_network *network, const struct ina_setti
                              uint64_t job_id)
 {
 	const struct ina_options *options = &settings->options;
-	struct ina_connection *connections = network->fabric.connections;
+	struct ina_connection *connections = network->transport.connections;
 	struct ina_innet *innet = &network->innet;
 	struct ina_slot *slots = network->memory.slab;
 	int rank = options->rank;
@@ -177,7 +177,7 @@ static void share_memory_out(struct ina_network *network, const struct ina_setti
 	        .lkey = network->memory.slab_mr->lkey,
 	        .window = options->window,
 	        .limit_bytes = options->message_bytes - (uint32_t)INA_MESSAGE_FRAMING,
-	        .path_mtu = network->fabric.path_mtu,
+	        .path_mtu = network->transport.path_mtu,
 	        .rank = rank,
 	        .ranks = ranks,
 	        /*
@@ -218,17 +218,17 @@ enum ina_status ina_network_open(struct ina_network *network, struct ina_control
 	struct ina_options *options = &settings->options;
 	size_t ranks = (size_t)options->ranks;
 	size_t window_bytes;
-	size_t doubling_bytes = ina_doubling_memory(network->fabric.partner_count);
+	size_t doubling_bytes = ina_doubling_memory(network->transport.partner_count);
 	struct ina_path *paths;
 	struct ina_slot *leave_slot;
 	struct ina_lookout_memory *lookout;
-	enum ina_status status = ina_settings_fit(settings, network->fabric.path_mtu,
+	enum ina_status status = ina_settings_fit(settings, network->transport.path_mtu,
 	                                          &network->window_packets, failure);
 
 	if (status != INA_OK)
 		return status;
 	window_bytes = slot_count(settings) * sizeof(struct ina_slot) + PIECES * room_of(network);
-	status = ina_memory_open(&network->memory, network->fabric.pd,
+	status = ina_memory_open(&network->memory, network->transport.pd,
 	                         window_bytes + doubling_bytes +
 	                                 ranks * (sizeof(*paths) + sizeof(int)) +
 	                                 sizeof(*leave_slot) + sizeof(*lookout),
@@ -236,7 +236,7 @@ enum ina_status ina_network_open(struct ina_network *network, struct ina_control
 	if (status != INA_OK)
 		return status;
 	network->completions = (struct ina_completions){
-	        .transport = &network->fabric,
+	        .transport = &network->transport,
 	        .control = control,
 	        .poll_count = options->poll_count,
 	        .take = take,
@@ -259,7 +259,7 @@ enum ina_status ina_network_open(struct ina_network *network, struct ina_control
 	status = ina_ring_open(&network->hosts.ring, failure);
 	if (status != INA_OK)
 		return status;
-	return ina_doubling_open(&network->doubling, &network->fabric,
+	return ina_doubling_open(&network->doubling, &network->transport,
 	                         &network->hosts.ring.connection.context,
 	                         (uint8_t *)network->memory.slab + window_bytes,
 	                         network->memory.slab_mr->lkey, failure);
@@ -267,10 +267,10 @@ enum ina_status ina_network_open(struct ina_network *network, struct ina_control
 
 void ina_network_close(struct ina_network *network)
 {
-	ina_transport_disconnect(&network->fabric);
+	ina_transport_disconnect(&network->transport);
 	ina_memory_close(&network->apart.memory);
 	ina_memory_close(&network->memory);
-	ina_transport_close(&network->fabric);
+	ina_transport_close(&network->transport);
 }
 
 static bool is_exchanged(const struct ina_network *network)
@@ -347,7 +347,7 @@ static void set_window(struct ina_network *network, unsigned int granted_packets
 	unsigned int message_bytes = asked->limit_bytes + (unsigned int)INA_MESSAGE_FRAMING;
 	unsigned int window = asked->window;
 
-	ina_window_fit(&window, &message_bytes, network->fabric.path_mtu, granted_packets);
+	ina_window_fit(&window, &message_bytes, network->transport.path_mtu, granted_packets);
 	innet->connection.window = innet->receives = window;
 	innet->connection.limit_bytes = message_bytes - (uint32_t)INA_MESSAGE_FRAMING;
 	ina_congestion_reset(&innet->congestion, window);
@@ -377,7 +377,7 @@ void ina_network_drop_aggregated(struct ina_network *network)
 
 void ina_network_end_aggregated(struct ina_network *network)
 {
-	ina_transport_drop(&network->fabric, INA_PURPOSE_AGGREGATE);
+	ina_transport_drop(&network->transport, INA_PURPOSE_AGGREGATE);
 	ina_memory_release(&network->memory, UINT64_MAX);
 	ina_lookout_end(&network->lookout);
 	network->innet.connection.epoch++;
@@ -385,12 +385,12 @@ void ina_network_end_aggregated(struct ina_network *network)
 
 void ina_network_renew_aggregated(struct ina_network *network)
 {
-	const struct ina_connection *made = &network->fabric.connections[INA_PURPOSE_AGGREGATE];
+	const struct ina_connection *made = &network->transport.connections[INA_PURPOSE_AGGREGATE];
 	struct ina_connection_context *connection = &network->innet.connection;
 
 	connection->tx = made->tx->qp;
 	connection->rx = made->rx->qp;
-	connection->context.job_id = network->fabric.job_id;
+	connection->context.job_id = network->transport.job_id;
 	set_window(network, network->window_packets);
 	ina_innet_reset(&network->innet);
 	ina_lookout_renew(&network->lookout);

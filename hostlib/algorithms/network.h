@@ -13,7 +13,7 @@
 #include "spread.h"
 
 struct ina_network {
-	struct ina_transport fabric;
+	struct ina_transport transport;
 	struct ina_completions completions;
 	struct ina_memory memory;
 	struct ina_innet innet;

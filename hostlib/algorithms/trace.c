@@ -7,7 +7,7 @@
 /* The TRACE that a rank receives describes the predecessor's path. */
 static struct ina_path *coming_path(const struct ina_network *network)
 {
-	return &network->tree.paths[network->fabric.previous[INA_PURPOSE_AGGREGATE].rank];
+	return &network->tree.paths[network->transport.previous[INA_PURPOSE_AGGREGATE].rank];
 }
 
 bool ina_trace_fits(const struct ina_network *network)
@@ -57,6 +57,6 @@ enum ina_status ina_trace_advance(struct ina_network *network, bool *done,
 		return status;
 	row->end(&network->hosts, &ignored, &until);
 	ina_tree_make(tree, tree->paths, tree->order, tree->ranks);
-	network->innet.place = ina_tree_place(tree, network->fabric.rank);
+	network->innet.place = ina_tree_place(tree, network->transport.rank);
 	return INA_OK;
 }

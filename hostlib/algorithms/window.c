@@ -237,6 +237,27 @@ static void expect_join(struct ina_wire_header *expected, const struct ina_slot 
 		expected->exponent = slot->header.exponent;
 }
 
+/*
+ * The header that message `number`, which has arrived, should have. This rank does not know the
+ * exponent beforehand, so it expects the one that came, if that is valid.
+ */
+static struct ina_wire_header
+expected_header(struct ina_innet *innet, const struct ina_operation *operation, uint64_t number)
+{
+	const struct ina_slot *slot = receive_slot(innet, number);
+	struct ina_wire_header expected =
+	        ina_message_header(&operation->context, (uint32_t)number,
+	                           ina_operation_length(innet, operation, number),
+	                           ina_operation_remaining(innet, operation, number));
+
+	expected.number_type = (uint8_t)ina_operation_number_type(innet, operation, number);
+	if (operation->context.type == INA_WIRE_JOIN)
+		expect_join(&expected, slot, operation);
+	if (operation->transfer.fixed && is_exponent(slot->header.exponent))
+		expected.exponent = slot->header.exponent;
+	return expected;
+}
+
 enum ina_status ina_innet_received(struct ina_innet *innet, uint32_t byte_len,
                                    struct ina_failure *failure)
 {
@@ -246,18 +267,11 @@ enum ina_status ina_innet_received(struct ina_innet *innet, uint32_t byte_len,
 	const struct ina_slot *slot = receive_slot(innet, number);
 	uint64_t index = number - operation->first;
 	uint32_t length = ina_operation_length(innet, operation, number);
-	struct ina_wire_header expected =
-	        ina_message_header(&operation->context, (uint32_t)number, length,
-	                           ina_operation_remaining(innet, operation, number));
+	struct ina_wire_header expected = expected_header(innet, operation, number);
 	enum ina_message_match match;
 	bool overflow;
 	bool congested;
 
-	expected.number_type = (uint8_t)ina_operation_number_type(innet, operation, number);
-	if (operation->context.type == INA_WIRE_JOIN)
-		expect_join(&expected, slot, operation);
-	if (operation->transfer.fixed && is_exponent(slot->header.exponent))
-		expected.exponent = slot->header.exponent;
 	match = ina_message_check(slot, byte_len, &expected, innet->contributors_due,
 	                          innet->rank_due);
 

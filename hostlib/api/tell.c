@@ -57,7 +57,7 @@ void ina_comm_stats(const ina_comm *comm, struct ina_stats *stats, size_t size)
 	now = comm->stats;
 	if (!comm->is_over)
 		tell_channels(comm, &now);
-	now.unknown_peers = comm->control.unknown_peers + comm->network.fabric.unknown_peers;
+	now.unknown_peers = comm->control.unknown_peers + comm->network.transport.unknown_peers;
 	ina_leave(comm);
 	memcpy(stats, &now, size < sizeof(now) ? size : sizeof(now));
 }

@@ -181,6 +181,17 @@ static bool take_welcome(struct joining *j, struct ina_failure *failure)
 	return welcome->first + welcome->count >= (uint32_t)j->control->ranks;
 }
 
+/* Rank 0 is gone, so there will be no roster: the ranks of this rank's subtree learn it here. */
+static void tell_children(const struct joining *j, const struct ina_failure *failure)
+{
+	struct ina_control_frame frame = ina_control_frame(j->control, INA_CONTROL_WELCOME);
+
+	frame.welcome.status = failure->status;
+	snprintf(frame.welcome.text, sizeof(frame.welcome.text), "%.*s", INA_CONTROL_TEXT - 1,
+	         failure->text);
+	ina_children_welcome(&j->children, &frame);
+}
+
 /*
  * Reads frames from the parent. Returns true when the bootstrap has ended, with or without success.
  */
@@ -209,6 +220,7 @@ static bool hear_parent(struct joining *j, struct ina_failure *failure)
 		                 ? "rank 0 at %s closed the connection during the bootstrap"
 		                 : "rank 0 at %s sent something other than a welcome",
 		         where);
+		tell_children(j, failure);
 		return true;
 	}
 	return false;

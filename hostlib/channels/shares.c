@@ -4,7 +4,7 @@
 
 #define ALIKE (INA_SHARES_WHOLE / 16) /* smaller differences are noise of the measurement */
 /* the smallest rate, so that the channel can still be measured */
-#define LEAST_PART (INA_SHARES_WHOLE / 16)
+#define LEAST_RATE (INA_SHARES_WHOLE / 16)
 #define GAIN_MOST  (INA_SHARES_WHOLE / 2)
 #define GAIN_LEAST (INA_SHARES_WHOLE / 32)
 
@@ -19,7 +19,7 @@
  * the last piece.
  */
 void ina_shares_cut(const uint32_t *weights, int channels, uint64_t step, size_t bytes, size_t unit,
-                    struct ina_share *shares)
+                    struct ina_piece *pieces)
 {
 	size_t units = (bytes + unit - 1) / unit;
 	uint64_t all = 0;
@@ -39,7 +39,7 @@ void ina_shares_cut(const uint32_t *weights, int channels, uint64_t step, size_t
 		end = (size_t)((units * before + carried) / all) * unit;
 		if (end > bytes)
 			end = bytes;
-		shares[c] = (struct ina_share){.offset = begin, .bytes = end - begin};
+		pieces[c] = (struct ina_piece){.offset = begin, .bytes = end - begin};
 		begin = end;
 	}
 }
@@ -55,13 +55,13 @@ void ina_shares_open(struct ina_shares_known *known, uint32_t lost)
 	known->gain = GAIN_MOST;
 	known->idlest = 0;
 	for (int c = 0; c < INA_MAX_CHANNELS; c++)
-		known->parts[c] = INA_SHARES_WHOLE;
+		known->rates[c] = INA_SHARES_WHOLE;
 }
 
 bool ina_shares_differ(const struct ina_shares_known *known, int channels)
 {
 	for (int c = 0; c < channels; c++)
-		if (!is_lost(known, c) && known->parts[c] != INA_SHARES_WHOLE)
+		if (!is_lost(known, c) && known->rates[c] != INA_SHARES_WHOLE)
 			return true;
 	return false;
 }
@@ -72,7 +72,7 @@ void ina_shares_weigh(const struct ina_shares_known *known, int channels, uint32
 	bool differ = ina_shares_differ(known, channels);
 
 	for (int c = 0; c < channels; c++)
-		weights[c] = all_lost ? 1 : is_lost(known, c) ? 0 : differ ? known->parts[c] : 1;
+		weights[c] = all_lost ? 1 : is_lost(known, c) ? 0 : differ ? known->rates[c] : 1;
 }
 
 int32_t ina_shares_idle(uint32_t dry, uint32_t ends)
@@ -115,22 +115,22 @@ void ina_shares_learn(struct ina_shares_known *known, int channels, const int32_
 		return;
 	adapt(known, idlest);
 	for (int c = 0; c < channels; c++) {
-		uint32_t *part = &known->parts[c];
+		uint32_t *rate = &known->rates[c];
 
 		if (is_lost(known, c))
 			continue;
-		*part += (uint32_t)((uint64_t)*part * (uint32_t)(idle[c] - least) * known->gain /
+		*rate += (uint32_t)((uint64_t)*rate * (uint32_t)(idle[c] - least) * known->gain /
 		                    ((uint64_t)INA_SHARES_WHOLE * INA_SHARES_WHOLE));
-		if (*part > largest)
-			largest = *part;
+		if (*rate > largest)
+			largest = *rate;
 	}
 	for (int c = 0; c < channels; c++) {
-		uint32_t *part = &known->parts[c];
+		uint32_t *rate = &known->rates[c];
 
 		if (is_lost(known, c))
 			continue;
-		*part = *part * INA_SHARES_WHOLE / largest;
-		if (*part < LEAST_PART)
-			*part = LEAST_PART;
+		*rate = *rate * INA_SHARES_WHOLE / largest;
+		if (*rate < LEAST_RATE)
+			*rate = LEAST_RATE;
 	}
 }

@@ -18,7 +18,7 @@
 struct ina_shares_known {
 	uint32_t lost; /* bit c: channel c has lost its aggregators */
 	/* the relative rates of the channels; the largest is INA_SHARES_WHOLE */
-	uint32_t parts[INA_MAX_CHANNELS];
+	uint32_t rates[INA_MAX_CHANNELS];
 	/* the most by which a tally changes a rate, in units of 1 / INA_SHARES_WHOLE */
 	uint32_t gain;
 	int idlest; /* the idlest channel of the last tally */
@@ -28,7 +28,7 @@ struct ina_shares_known {
 void ina_shares_open(struct ina_shares_known *known, uint32_t lost);
 
 /* A channel's piece of a step. If it is empty, the channel takes no part. */
-struct ina_share {
+struct ina_piece {
 	size_t offset; /* in the step, in bytes */
 	size_t bytes;
 };
@@ -40,7 +40,7 @@ struct ina_share {
  * elements in proportion to their weights. A pure function.
  */
 void ina_shares_cut(const uint32_t *weights, int channels, uint64_t step, size_t bytes, size_t unit,
-                    struct ina_share *shares);
+                    struct ina_piece *pieces);
 
 /*
  * Sets the weights: the rates, or 1 if these are equal. Channels that have lost their aggregators

@@ -73,21 +73,21 @@ static enum ina_status begin_pieces(struct ina_channels *channels, struct ina_ch
 	const struct ina_transfer *transfer = &call->transfer;
 	size_t left = bytes_left(channels, step);
 	size_t bytes = full_bytes(channels, step);
-	struct ina_share shares[INA_MAX_CHANNELS];
+	struct ina_piece pieces[INA_MAX_CHANNELS];
 	uint32_t weights[INA_MAX_CHANNELS];
 	enum ina_status status = INA_OK;
 
 	if (bytes > left)
 		bytes = left;
 	ina_shares_weigh(&step->known, comm->strands.count, weights);
-	ina_shares_cut(weights, comm->strands.count, number, bytes, channels->unit_bytes, shares);
+	ina_shares_cut(weights, comm->strands.count, number, bytes, channels->unit_bytes, pieces);
 	for (int c = 0; c < comm->strands.count && status == INA_OK; c++) {
-		size_t offset = call->begun_bytes + shares[c].offset;
+		size_t offset = call->begun_bytes + pieces[c].offset;
 		const struct ina_collective what = {
 		        .kind = INA_CALL_ALLREDUCE,
 		        .send = bytes > 0 ? transfer->send + offset : NULL,
 		        .recv = bytes > 0 ? transfer->recv + offset : NULL,
-		        .count = shares[c].bytes / transfer->element_bytes,
+		        .count = pieces[c].bytes / transfer->element_bytes,
 		        .type = transfer->type,
 		        .op = transfer->op,
 		        .mark = transfer->mark,
@@ -98,7 +98,7 @@ static enum ina_status begin_pieces(struct ina_channels *channels, struct ina_ch
 		 * Even a step without elements starts a piece, because its call is compared with
 		 * those of other ranks.
 		 */
-		if (shares[c].bytes > 0 || (bytes == 0 && c == lead_of(channels, step->known.lost)))
+		if (pieces[c].bytes > 0 || (bytes == 0 && c == lead_of(channels, step->known.lost)))
 			status = begin(channels, c, &what, &step->pieces[c], failure);
 	}
 	call->begun_bytes += bytes;
@@ -209,7 +209,7 @@ static void note_way(struct ina_channels *channels, int channel, uint32_t way)
 		return;
 	/* The detection itself says nothing about how busy the channels are. */
 	forget_dry(channels);
-	channels->known.parts[channel] = INA_SHARES_WHOLE;
+	channels->known.rates[channel] = INA_SHARES_WHOLE;
 	ina_log(&channels->comm->log, "channel %d %s its aggregator, as of step %llu", channel,
 	        *lost & bit(channel) ? "lost" : "uses", (unsigned long long)channels->steps_ended);
 }

@@ -60,7 +60,7 @@ bool ina_strands_is_work(const struct ina_strands *strands, const struct pollfd 
 {
 	for (int i = 0; i < strands->count; i++) {
 		const struct ina_comm *strand = strands->comms[i];
-		const struct ibv_comp_channel *channel = strand->network.fabric.channel;
+		const struct ibv_comp_channel *channel = strand->network.transport.channel;
 
 		if (channel && fd->fd == channel->fd)
 			return ina_transport_is_completion(fd);

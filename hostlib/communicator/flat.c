@@ -20,7 +20,7 @@ static const char *address_text(uint32_t address, char text[INET_ADDRSTRLEN])
 /* Logs an open communicator: device, GID, MTU, neighbours, and how it all-reduces. */
 static void log_opened(struct ina_comm *comm)
 {
-	const struct ina_transport *transport = &comm->network.fabric;
+	const struct ina_transport *transport = &comm->network.transport;
 	const struct ina_neighbour *from = &transport->previous[INA_PURPOSE_AGGREGATE];
 	const struct ina_neighbour *to = &transport->next[INA_PURPOSE_AGGREGATE];
 	char local[INET_ADDRSTRLEN];
@@ -253,9 +253,9 @@ enum ina_status ina_comm_connect_flat(struct ina_comm *comm, const struct ina_me
 	/*
 	 * From here on every failure goes into an agreement, so that no rank waits without reason.
 	 */
-	status = ina_transport_connect(&network->fabric, &comm->control, &met->roster, deadline_ms,
-	                               failure);
-	value = network->fabric.path_mtu;
+	status = ina_transport_connect(&network->transport, &comm->control, &met->roster,
+	                               deadline_ms, failure);
+	value = network->transport.path_mtu;
 	network->apart.turn = &comm->turn;
 	if (status == INA_OK)
 		status = ina_network_open(network, &comm->control, &comm->settings,
@@ -272,7 +272,7 @@ enum ina_status ina_comm_connect_flat(struct ina_comm *comm, const struct ina_me
 		return status;
 	if (grant.packets != 0)
 		ina_network_take_grant(network, grant.packets);
-	stats->path_mtu = network->fabric.path_mtu;
-	snprintf(stats->device, sizeof(stats->device), "%s", network->fabric.device);
+	stats->path_mtu = network->transport.path_mtu;
+	snprintf(stats->device, sizeof(stats->device), "%s", network->transport.device);
 	return choose_algorithm(comm, grant.packets != 0, own, failure);
 }

@@ -77,7 +77,7 @@ static void give_up_comm(struct ina_comm *comm, int nothing)
 		give_up(comm->control.neighbours[i].link.fd, nothing);
 	give_up(comm->pollset.fd, nothing);
 	give_up(comm->pollset.timer_fd, nothing);
-	give_up_transport(&comm->network.fabric, nothing);
+	give_up_transport(&comm->network.transport, nothing);
 	if (comm->parallel)
 		give_up_machine(comm->parallel, nothing);
 	comm->is_over = true;

@@ -30,7 +30,7 @@ static void find_machines(struct ina_comm *comm, struct ina_met *met)
 /* Lets the ranks meet, and finds out which ranks share a machine. */
 static enum ina_status meet(struct ina_comm *comm, struct ina_met *met, struct ina_failure *failure)
 {
-	struct ina_endpoint *local = &comm->network.fabric.local;
+	struct ina_endpoint *local = &comm->network.transport.local;
 	struct ina_failure own = {INA_OK, ""};
 	/* a child of fork() cannot be a rank of the job */
 	enum ina_status status = ina_fork_check(&own);
@@ -43,7 +43,7 @@ static enum ina_status meet(struct ina_comm *comm, struct ina_met *met, struct i
 	}
 	/* A failure is reported in the meeting, so that no rank waits without reason. */
 	if (failure->status == INA_OK)
-		ina_transport_open(&comm->network.fabric, &comm->settings, failure);
+		ina_transport_open(&comm->network.transport, &comm->settings, failure);
 	if (failure->status == INA_OK && comm->settings.options.schedule != INA_SCHEDULE_FLAT)
 		ina_layout_identity(&local->host, failure);
 	if (failure->status == INA_OK)

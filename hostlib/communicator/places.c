@@ -46,7 +46,7 @@ static enum ina_status trace(struct ina_comm *comm, int64_t deadline_ms,
 static enum ina_status reconnect(struct ina_comm *comm, int next, int previous, int64_t deadline_ms,
                                  struct ina_failure *failure)
 {
-	struct ina_transport *transport = &comm->network.fabric;
+	struct ina_transport *transport = &comm->network.transport;
 	uint32_t nothing = 0;
 	enum ina_status status;
 
@@ -68,7 +68,7 @@ static enum ina_status go_to_tree(struct ina_comm *comm, unsigned int number, in
 	uint32_t nothing = 0;
 	enum ina_status status;
 
-	comm->network.fabric.tree = number;
+	comm->network.transport.tree = number;
 	status = reconnect(comm, ina_successor(comm->rank, comm->ranks),
 	                   ina_predecessor(comm->rank, comm->ranks), deadline_ms, failure);
 	if (status != INA_OK)
@@ -91,7 +91,7 @@ enum ina_status ina_comm_find_places(struct ina_comm *comm, int64_t deadline_ms,
 		return INA_OK;
 	status = trace(comm, deadline_ms, failure);
 	while (status == INA_OK && !comm->settings.keeps_tree &&
-	       ina_spread_look(&network->spread, network->fabric.tree, tree, &next)) {
+	       ina_spread_look(&network->spread, network->transport.tree, tree, &next)) {
 		status = go_to_tree(comm, next, deadline_ms, failure);
 		if (status == INA_OK)
 			status = trace(comm, deadline_ms, failure);
@@ -105,7 +105,7 @@ enum ina_status ina_comm_find_places(struct ina_comm *comm, int64_t deadline_ms,
 enum ina_status ina_comm_make_way(struct ina_comm *comm, unsigned int further, int64_t deadline_ms,
                                   struct ina_failure *failure)
 {
-	struct ina_transport *transport = &comm->network.fabric;
+	struct ina_transport *transport = &comm->network.transport;
 	uint64_t job_id = transport->job_id;
 	uint32_t nothing = 0;
 

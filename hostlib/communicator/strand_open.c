@@ -50,7 +50,7 @@ enum ina_status ina_strand_open(struct ina_comm *comm, const struct ina_strand *
 
 void ina_strand_replace_network(struct ina_comm *comm)
 {
-	memcpy(comm->stats.device, comm->network.fabric.device, sizeof(comm->stats.device));
+	memcpy(comm->stats.device, comm->network.transport.device, sizeof(comm->stats.device));
 	ina_network_close(&comm->network);
 	memset(&comm->network, 0, sizeof(comm->network));
 	comm->recovery.context.network = NULL;

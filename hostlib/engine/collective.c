@@ -2,10 +2,12 @@
 /* Implements collectives as all-reduces. */
 #include "collective.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "hostlib/elements/average.h"
 #include "hostlib/elements/number.h"
+#include "hostlib/tables/types.h"
 
 size_t ina_collective_bytes(const struct ina_collective *what)
 {
@@ -86,6 +88,9 @@ static uint8_t number_type_of(enum ina_type type, enum ina_op op)
 
 	return (uint8_t)(number != INA_WIRE_NO_NUMBERS ? (int)number : (int)type);
 }
+
+#define FITS(type, ...) static_assert(INA_##type < 1 << 4, "a mark has four bits for the type");
+INA_TYPES(FITS)
 
 uint32_t ina_collective_mark(const struct ina_collective *what)
 {

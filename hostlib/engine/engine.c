@@ -214,10 +214,10 @@ static void look_around(struct ina_comm *comm)
 	if (is_disturbed(comm))
 		return;
 	/* A communicator of rails or channels has no network itself. */
-	if (comm->network.fabric.channel &&
-	    (ina_transport_attend(&comm->network.fabric, &failure) != INA_OK ||
+	if (comm->network.transport.channel &&
+	    (ina_transport_attend(&comm->network.transport, &failure) != INA_OK ||
 	     (waited_ms >= INA_STALL_MS &&
-	      ina_transport_look(&comm->network.fabric, &failure) != INA_OK))) {
+	      ina_transport_look(&comm->network.transport, &failure) != INA_OK))) {
 		ina_comm_fault(comm, &failure);
 	} else if (algorithm->find_fault &&
 	           algorithm->find_fault(ina_comm_state(comm), waited_ms, &failure)) {

@@ -190,8 +190,7 @@ struct ina_options {
 	unsigned int window;
 	unsigned int message_bytes;
 
-	unsigned int poll_count;    /* polls of the completion queue before the library sleeps */
-	unsigned int cache_entries; /* ignored: the library keeps no registration after a call */
+	unsigned int poll_count; /* polls of the completion queue before the library sleeps */
 
 	/*
 	 * How long an RC connection waits for an acknowledgement before it retransmits: 4.096 us *

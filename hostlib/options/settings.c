@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "address.h"
+#include "common/ack_timeout.h"
 #include "common/deadline.h"
 #include "wire/ina_wire.h"
 #include "launch.h"
@@ -17,8 +18,6 @@
 #define DEFAULT_WINDOW          8
 #define DEFAULT_POLL_COUNT      64
 #define DEFAULT_OPEN_TIMEOUT_MS 60000
-#define DEFAULT_ACK_TIMEOUT     14 /* 4.096 us * 2^14 = 67 ms (IBTA vol. 1, 9.7.6.1.3) */
-#define ACK_TIMEOUT_MAX         31
 #define LEAST_JOIN_TIMEOUT_MS   2000
 #define INTRA_GBPS_MAX          1000000
 #define DEFAULT_TIMEOUT_MS      300000
@@ -227,21 +226,21 @@ static enum ina_status make_local(struct ina_settings *settings, struct ina_fail
 static enum ina_status make_ack_timeout(struct ina_options *options, struct ina_failure *failure)
 {
 	const char *text = getenv("INA_ACK_TIMEOUT");
-	int exponent = DEFAULT_ACK_TIMEOUT;
+	int exponent = INA_ACK_TIMEOUT_DEFAULT;
 
-	if (options->ack_timeout > ACK_TIMEOUT_MAX)
+	if (options->ack_timeout > INA_ACK_TIMEOUT_MAX)
 		return ina_fail(
 		        failure, INA_ERR_ARGUMENT,
 		        "the option ack_timeout is %u: it must be from 1 to %d, for 4.096 us * 2^n",
-		        options->ack_timeout, ACK_TIMEOUT_MAX);
+		        options->ack_timeout, INA_ACK_TIMEOUT_MAX);
 	if (options->ack_timeout != 0)
 		return INA_OK;
-	if (text && ina_parse_int(text, 1, ACK_TIMEOUT_MAX, &exponent) != 0)
+	if (text && ina_parse_int(text, 1, INA_ACK_TIMEOUT_MAX, &exponent) != 0)
 		return ina_fail(
 		        failure, INA_ERR_ARGUMENT,
 		        "INA_ACK_TIMEOUT is \"%.40s\": it must be a number from 1 to %d, for "
 		        "4.096 us * 2^n",
-		        text, ACK_TIMEOUT_MAX);
+		        text, INA_ACK_TIMEOUT_MAX);
 	options->ack_timeout = (unsigned int)exponent;
 	return INA_OK;
 }

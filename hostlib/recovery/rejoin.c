@@ -101,7 +101,7 @@ static bool has_rivals(const struct ina_network *network)
 
 void ina_rejoin_refused(struct ina_rejoin *rejoin, const struct ina_recovery_context *context)
 {
-	int spread_ms = (int)(context->network->fabric.job_id % (LOOK_MS / 2));
+	int spread_ms = (int)(context->network->transport.job_id % (LOOK_MS / 2));
 
 	if (!has_rivals(context->network)) {
 		try_later(rejoin, context);
@@ -209,16 +209,16 @@ static enum ina_agreement poll_votes(const struct ina_rejoin *rejoin,
 static void begin_attempt(struct ina_rejoin *rejoin, const struct ina_recovery_context *context)
 {
 	struct ina_network *network = context->network;
-	uint64_t job_id = network->fabric.job_id;
+	uint64_t job_id = network->transport.job_id;
 
 	/* If the old connection still exists, its JOIN was refused. */
 	ina_network_drop_aggregated(network);
-	ina_transport_set_rank_order(&network->fabric, INA_PURPOSE_AGGREGATE);
+	ina_transport_set_rank_order(&network->transport, INA_PURPOSE_AGGREGATE);
 	/*
 	 * All ranks compute the same id, and an unknown peer that has seen no frame cannot guess
 	 * it.
 	 */
-	network->fabric.job_id = ina_random(&job_id);
+	network->transport.job_id = ina_random(&job_id);
 	rejoin->looks = false;
 	rejoin->placed = false;
 	vote(rejoin, context, INA_REJOIN_GATHER, true);
@@ -268,7 +268,8 @@ static void start_connecting(struct ina_rejoin *rejoin, const struct ina_recover
 
 	rejoin->stage = INA_REJOIN_CONNECT;
 	rejoin->deadline_ms = ina_now_ms() + context->settings->options.join_timeout_ms;
-	if (ina_manager_begin(&context->network->fabric, INA_PURPOSE_AGGREGATE, &ignored) != INA_OK)
+	if (ina_manager_begin(&context->network->transport, INA_PURPOSE_AGGREGATE, &ignored) !=
+	    INA_OK)
 		vote(rejoin, context, INA_REJOIN_COUNT, false);
 }
 
@@ -283,7 +284,7 @@ static bool make_ready(struct ina_network *network, bool traces)
 
 static void go_on_connecting(struct ina_rejoin *rejoin, const struct ina_recovery_context *context)
 {
-	struct ina_transport *transport = &context->network->fabric;
+	struct ina_transport *transport = &context->network->transport;
 	struct ina_failure ignored;
 	bool ready;
 
@@ -339,7 +340,7 @@ static enum ina_rejoin_result take_places(struct ina_rejoin *rejoin,
 {
 	struct ina_network *network = context->network;
 	const struct ina_tree *tree = &network->tree;
-	int rank = network->fabric.rank;
+	int rank = network->transport.rank;
 
 	if (rejoin->looks)
 		return take_findings(rejoin, context);
@@ -351,7 +352,7 @@ static enum ina_rejoin_result take_places(struct ina_rejoin *rejoin,
 		return INA_REJOIN_UNDER_WAY;
 	}
 	ina_network_drop_aggregated(network);
-	ina_transport_set_neighbours(&network->fabric, INA_PURPOSE_AGGREGATE,
+	ina_transport_set_neighbours(&network->transport, INA_PURPOSE_AGGREGATE,
 	                             ina_tree_successor(tree, rank),
 	                             ina_tree_predecessor(tree, rank));
 	vote(rejoin, context, INA_REJOIN_GATHER, true);

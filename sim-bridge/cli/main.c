@@ -9,7 +9,7 @@
 #include "common/streams.h"
 #include "sim-bridge/switch/fabric.h"
 #include "sim-bridge/switch/capture.h"
-#include "sim-bridge/engine/engine.h"
+#include "sim-bridge/aggregator/engine.h"
 #include "sim-bridge/realtime/loop.h"
 #include "command_line.h"
 #include "stats.h"

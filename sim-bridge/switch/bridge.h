@@ -13,7 +13,7 @@
 
 #include "calendar.h"
 #include "common/topology/routes.h"
-#include "sim-bridge/engine/engine.h"
+#include "sim-bridge/aggregator/engine.h"
 #include "forwarding.h"
 #include "frame_pool.h"
 

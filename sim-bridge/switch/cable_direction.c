@@ -18,9 +18,9 @@ struct fate {
 	bool lost;
 	bool corrupted;
 	bool duplicated;
-	bool held;
+	bool reordered;
 	uint64_t bit;    /* if corrupted: the bit to flip */
-	unsigned passes; /* if held: the number of frames that must pass it */
+	unsigned passes; /* if reordered: the number of frames that must pass it */
 };
 
 static struct fate draw_fate(struct link *link)
@@ -30,7 +30,7 @@ static struct fate draw_fate(struct link *link)
 	fate.lost = draw_chance(link, link->faults.loss);
 	fate.corrupted = draw_chance(link, link->faults.corrupt);
 	fate.duplicated = draw_chance(link, link->faults.duplicate);
-	fate.held = draw_chance(link, link->faults.reorder);
+	fate.reordered = draw_chance(link, link->faults.reorder);
 	fate.bit = ina_random(&link->random);
 	fate.passes = 1 + (unsigned)(ina_random(&link->random) & 1);
 	return fate;
@@ -52,8 +52,8 @@ void link_init(struct link *link, unsigned cable, enum link_side side, uint64_t 
 
 void link_close(struct link *link)
 {
-	while (link->held_count > 0)
-		frame_drop(link->held[--link->held_count].frame);
+	while (link->reordered_count > 0)
+		frame_drop(link->reordered[--link->reordered_count].frame);
 }
 
 static void arrive(void *context, uint64_t time_ns, struct frame *frame, uint64_t id)
@@ -83,26 +83,26 @@ static void carry(struct link *link, uint64_t time_ns, struct frame *frame)
 	}
 }
 
-static struct frame *take_held(struct link *link, unsigned index)
+static struct frame *take_reordered(struct link *link, unsigned index)
 {
-	struct frame *frame = link->held[index].frame;
+	struct frame *frame = link->reordered[index].frame;
 
-	link->held_count--;
-	memmove(&link->held[index], &link->held[index + 1],
-	        (link->held_count - index) * sizeof(link->held[0]));
+	link->reordered_count--;
+	memmove(&link->reordered[index], &link->reordered[index + 1],
+	        (link->reordered_count - index) * sizeof(link->reordered[0]));
 	return frame;
 }
 
-/* A frame has passed: delivers the frames held back that need not wait for others any more. */
+/* A frame has passed: delivers the reordered frames that need not wait for others any more. */
 static void release_passed(struct link *link, uint64_t time_ns)
 {
 	unsigned index = 0;
 
-	while (index < link->held_count) {
-		if (--link->held[index].passes_left > 0)
+	while (index < link->reordered_count) {
+		if (--link->reordered[index].passes_left > 0)
 			index++;
 		else
-			carry(link, time_ns, take_held(link, index));
+			carry(link, time_ns, take_reordered(link, index));
 	}
 }
 
@@ -111,29 +111,29 @@ static void release_late(void *context, uint64_t time_ns, struct frame *frame, u
 	struct link *link = context;
 
 	(void)frame;
-	for (unsigned index = 0; index < link->held_count; index++) {
-		if (link->held[index].id == id) {
-			carry(link, time_ns, take_held(link, index));
+	for (unsigned index = 0; index < link->reordered_count; index++) {
+		if (link->reordered[index].id == id) {
+			carry(link, time_ns, take_reordered(link, index));
 			return;
 		}
 	}
 }
 
-/* Returns false if there is no room to hold the frame. */
-static bool hold(struct link *link, uint64_t time_ns, struct frame *frame, unsigned passes)
+/* Makes the frame wait until others have passed. Returns false if there is no room for it. */
+static bool reorder(struct link *link, uint64_t time_ns, struct frame *frame, unsigned passes)
 {
 	struct event limit = {
-	        .time_ns = time_ns + LINK_HOLD_LIMIT_NS,
+	        .time_ns = time_ns + LINK_REORDER_LIMIT_NS,
 	        .run = release_late,
 	        .context = link,
-	        .id = link->held_ids,
+	        .id = link->reordered_ids,
 	};
 
-	if (link->held_count == LINK_HELD_MAX || !calendar_add(link->calendar, &limit))
+	if (link->reordered_count == LINK_REORDERED_MAX || !calendar_add(link->calendar, &limit))
 		return false;
-	link->held[link->held_count++] = (struct link_held){
+	link->reordered[link->reordered_count++] = (struct link_reordered){
 	        .frame = frame,
-	        .id = link->held_ids++,
+	        .id = link->reordered_ids++,
 	        .passes_left = passes,
 	};
 	link->counts.reordered++;
@@ -187,7 +187,7 @@ void link_put(struct link *link, uint64_t time_ns, struct frame *frame)
 		link->counts.duplicated++;
 		carry(link, time_ns, frame_share(frame));
 	}
-	if (fate.held && hold(link, time_ns, frame, fate.passes))
+	if (fate.reordered && reorder(link, time_ns, frame, fate.passes))
 		return;
 	carry(link, time_ns, frame);
 	release_passed(link, time_ns);

@@ -47,11 +47,12 @@ struct link_counts {
 typedef void link_deliver(void *context, unsigned cable, uint64_t time_ns, struct frame *frame);
 
 enum {
-	LINK_HELD_MAX = 8,            /* frames held back at the same time */
-	LINK_HOLD_LIMIT_NS = 1000000, /* 1 ms: a frame held back waits no longer for others */
+	/* The most frames that wait until others have passed, and the longest that one waits. */
+	LINK_REORDERED_MAX = 8,
+	LINK_REORDER_LIMIT_NS = 1000000,
 };
 
-struct link_held {
+struct link_reordered {
 	struct frame *frame;
 	uint64_t id;
 	unsigned passes_left; /* frames that must still pass it */
@@ -65,16 +66,16 @@ struct link {
 	link_deliver *deliver;
 	void *context;
 	struct link_counts counts;
-	struct link_held held[LINK_HELD_MAX];
-	unsigned held_count;
-	uint64_t held_ids;
+	struct link_reordered reordered[LINK_REORDERED_MAX];
+	unsigned reordered_count;
+	uint64_t reordered_ids;
 };
 
 void link_init(struct link *link, unsigned cable, enum link_side side, uint64_t seed,
                const struct link_faults *faults, struct calendar *calendar, link_deliver *deliver,
                void *context);
 
-/* Drops the held frames. Delayed frames belong to the calendar. */
+/* Drops the reordered frames. Delayed frames belong to the calendar. */
 void link_close(struct link *link);
 
 /* A frame enters at `time_ns`; the link takes the reference. */

@@ -66,7 +66,7 @@ struct message {
 		struct {
 			uint32_t index;
 			uint32_t number;
-		} ring;
+		} queue;
 		struct {
 			uint32_t index;
 			uint32_t flags;
@@ -231,17 +231,19 @@ static bool map_region(struct guest_memory *memory, uint64_t guest, uint64_t byt
 	return true;
 }
 
-static void forget_ring(struct vhost_device *device, unsigned index)
+static void forget_virtqueue(struct vhost_device *device, unsigned index)
 {
 	device->queues[index].is_enabled = false;
-	device->queues[index].ring = (struct virtqueue){0};
+	device->queues[index].virtqueue = (struct virtqueue){0};
 }
 
-/* The old rings lie in the old memory, so they are forgotten until the guest places them anew. */
+/*
+ * The old virtqueues lie in the old memory, so they are forgotten until the guest places them anew.
+ */
 static bool map_memory(struct vhost_device *device, const struct message *message)
 {
 	for (unsigned i = 0; i < VHOST_QUEUES; i++)
-		forget_ring(device, i);
+		forget_virtqueue(device, i);
 	guest_memory_close(&device->memory);
 	if (message->memory.count > GUEST_REGIONS_MAX || message->memory.count > message->fd_count)
 		return false;
@@ -253,28 +255,28 @@ static bool map_memory(struct vhost_device *device, const struct message *messag
 	return true;
 }
 
-static bool place_ring(struct vhost_device *device, const struct message *message)
+static bool place_virtqueue(struct vhost_device *device, const struct message *message)
 {
 	const unsigned index = message->addresses.index;
 
 	if (index >= VHOST_QUEUES)
 		return false;
-	forget_ring(device, index);
-	if (!virtqueue_open(&device->queues[index].ring, &device->memory,
+	forget_virtqueue(device, index);
+	if (!virtqueue_open(&device->queues[index].virtqueue, &device->memory,
 	                    device->queues[index].size, message->addresses.descriptors,
 	                    message->addresses.available, message->addresses.used))
 		return false;
-	device->queues[index].ring.next_available = device->queues[index].base;
-	device->queues[index].ring.next_used = device->queues[index].base;
+	device->queues[index].virtqueue.next_available = device->queues[index].base;
+	device->queues[index].virtqueue.next_used = device->queues[index].base;
 	device->queues[index].is_enabled = true;
-	virtqueue_silence(&device->queues[index].ring);
+	virtqueue_silence(&device->queues[index].virtqueue);
 	return true;
 }
 
-/* Returns false for a ring that has no place in memory yet. */
-static bool enable_ring(struct vhost_device *device, unsigned index, bool on)
+/* Returns false for a virtqueue that has no place in memory yet. */
+static bool enable_virtqueue(struct vhost_device *device, unsigned index, bool on)
 {
-	if (index >= VHOST_QUEUES || (on && device->queues[index].ring.size == 0))
+	if (index >= VHOST_QUEUES || (on && device->queues[index].virtqueue.size == 0))
 		return false;
 	device->queues[index].is_enabled = on;
 	return true;
@@ -321,23 +323,23 @@ static bool answer(struct vhost_device *device, struct message *message, bool *g
 /* Carries out a message. Returns false if it is invalid or unsupported. */
 static bool obey(struct vhost_device *device, struct message *message)
 {
-	const unsigned index = message->ring.index;
+	const unsigned index = message->queue.index;
 
 	switch (message->header.request) {
 	case SET_MEM_TABLE:
 		return map_memory(device, message);
 	case SET_VRING_NUM:
 		if (index < VHOST_QUEUES)
-			device->queues[index].size = message->ring.number;
+			device->queues[index].size = message->queue.number;
 		return index < VHOST_QUEUES;
 	case SET_VRING_BASE:
 		if (index < VHOST_QUEUES)
-			device->queues[index].base = (uint16_t)message->ring.number;
+			device->queues[index].base = (uint16_t)message->queue.number;
 		return index < VHOST_QUEUES;
 	case SET_VRING_ADDR:
-		return place_ring(device, message);
+		return place_virtqueue(device, message);
 	case SET_VRING_ENABLE:
-		return enable_ring(device, index, message->ring.number != 0);
+		return enable_virtqueue(device, index, message->queue.number != 0);
 	case SET_BACKEND_REQ_FD:
 		if (message->fd_count != 1 || device->call_fd >= 0)
 			return false;
@@ -387,20 +389,20 @@ static bool is_up(const struct vhost_device *device)
 	       device->queues[VHOST_QUEUE_TX].is_enabled;
 }
 
-static const char ring_error[] = "its network driver's ring is invalid";
+static const char virtqueue_error[] = "its network driver's ring is invalid";
 
 struct frame *vhost_take(struct vhost_device *device, struct frame_pool *pool, bool *dropped)
 {
 	uint8_t bytes[sizeof(struct virtio_net_hdr_mrg_rxbuf) + FRAME_BYTES_MAX];
 	const size_t head = sizeof(struct virtio_net_hdr_mrg_rxbuf);
-	struct virtqueue *queue = &device->queues[VHOST_QUEUE_TX].ring;
+	struct virtqueue *queue = &device->queues[VHOST_QUEUE_TX].virtqueue;
 
 	*dropped = false;
 	if (!is_up(device) || virtqueue_available(queue) == 0)
 		return NULL;
 	long length = virtqueue_take(queue, bytes, sizeof(bytes));
 	if (length < 0) {
-		device->error = ring_error;
+		device->error = virtqueue_error;
 		return NULL;
 	}
 	struct frame *frame = frame_new(pool);
@@ -421,16 +423,16 @@ bool vhost_put(struct vhost_device *device, const struct frame *frame)
 
 	if (!is_up(device))
 		return false;
-	int put = virtqueue_fill(&device->queues[VHOST_QUEUE_RX].ring, &head, sizeof(head),
+	int put = virtqueue_fill(&device->queues[VHOST_QUEUE_RX].virtqueue, &head, sizeof(head),
 	                         frame->bytes, frame->length);
 	if (put < 0)
-		device->error = ring_error;
+		device->error = virtqueue_error;
 	return put > 0;
 }
 
 bool vhost_wants_call(const struct vhost_device *device, unsigned queue)
 {
-	return is_up(device) && virtqueue_wants_call(&device->queues[queue].ring);
+	return is_up(device) && virtqueue_wants_call(&device->queues[queue].virtqueue);
 }
 
 bool vhost_call(struct vhost_device *device, unsigned queue)

@@ -25,7 +25,7 @@ struct vhost_device {
 		unsigned size;
 		uint16_t base;
 		bool is_enabled;
-		struct virtqueue ring;
+		struct virtqueue virtqueue;
 	} queues[VHOST_QUEUES];
 	int patience_ms;   /* real time within which a message that has begun must be complete */
 	const char *error; /* why the device was given up, or NULL */

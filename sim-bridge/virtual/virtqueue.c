@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rings, then the buffers that pass through them. */
+/* The virtqueues, then the buffers that pass through them. */
 #include "virtqueue.h"
 
 #include <linux/virtio_net.h>
@@ -28,7 +28,7 @@ void guest_memory_close(struct guest_memory *memory)
 	memory->count = 0;
 }
 
-/* Returns a part of a ring, or NULL. It must be aligned, so that accesses to it are atomic. */
+/* Returns a part of a virtqueue, or NULL. It must be aligned, so that accesses to it are atomic. */
 static void *part_at(const struct guest_memory *memory, uint64_t address, uint64_t bytes,
                      unsigned alignment)
 {
@@ -43,7 +43,7 @@ bool virtqueue_open(struct virtqueue *queue, const struct guest_memory *memory, 
 	*queue = (struct virtqueue){0};
 	if (size == 0 || size > VIRTQUEUE_SIZE_MAX || (size & (size - 1)) != 0)
 		return false;
-	struct virtqueue ring = {
+	struct virtqueue placed = {
 	        .memory = memory,
 	        .size = size,
 	        .descriptors = part_at(memory, descriptors, size * sizeof(struct vring_desc),
@@ -56,9 +56,9 @@ bool virtqueue_open(struct virtqueue *queue, const struct guest_memory *memory, 
 	                        VRING_USED_ALIGN_SIZE),
 	};
 
-	if (!ring.descriptors || !ring.available || !ring.used)
+	if (!placed.descriptors || !placed.available || !placed.used)
 		return false;
-	*queue = ring;
+	*queue = placed;
 	return true;
 }
 
@@ -80,13 +80,15 @@ unsigned virtqueue_available(const struct virtqueue *queue)
 	return (uint16_t)(index - queue->next_available);
 }
 
-/* Makes a copy, since the guest may change the ring between a check and a use of the values. */
+/*
+ * Makes a copy, since the guest may change the virtqueue between a check and a use of the values.
+ */
 static struct vring_desc read_descriptor(const struct virtqueue *queue, uint16_t index)
 {
 	return *(const volatile struct vring_desc *)&queue->descriptors[index];
 }
 
-/* Reads the first piece of a chain. Returns false if the ring is invalid. */
+/* Reads the first piece of a chain. Returns false if the virtqueue is invalid. */
 static bool first_of_chain(const struct virtqueue *queue, uint16_t ahead, uint16_t *head,
                            struct vring_desc *piece)
 {

@@ -37,8 +37,8 @@ struct virtqueue {
 };
 
 /*
- * Returns false, and leaves no ring (size 0), if an address is not in memory or not aligned, or if
- * the size is not a power of two or too large.
+ * Returns false, and leaves no virtqueue (size 0), if an address is not in memory or not aligned,
+ * or if the size is not a power of two or too large.
  */
 bool virtqueue_open(struct virtqueue *queue, const struct guest_memory *memory, unsigned size,
                     uint64_t descriptors, uint64_t available, uint64_t used);
@@ -54,15 +54,16 @@ unsigned virtqueue_available(const struct virtqueue *queue);
 
 /*
  * Takes the next chain of buffers, copies its content to `bytes`, and returns the chain to the
- * guest. Returns the length of the content, even if it is more than `room`, or -1 if the ring is
- * invalid.
+ * guest. Returns the length of the content, even if it is more than `room`, or -1 if the virtqueue
+ * is invalid.
  */
 long virtqueue_take(struct virtqueue *queue, void *bytes, size_t room);
 
 /*
  * Writes the head and the `count` bytes into as many chains of buffers as they need, and returns
  * these to the guest. Writes the number of chains into the last two bytes of the head (struct
- * virtio_net_hdr_mrg_rxbuf). Returns 1, or 0 if there is no room, or -1 if the ring is invalid.
+ * virtio_net_hdr_mrg_rxbuf). Returns 1, or 0 if there is no room, or -1 if the virtqueue is
+ * invalid.
  */
 int virtqueue_fill(struct virtqueue *queue, const void *head, size_t head_bytes, const void *bytes,
                    size_t count);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A fabric in one process and in simulated time: aggregators (used only through engine.h) in a tree
- * of switches, hosts like rdma_rxe, and cables that lose, repeat and hold back frames. Everything
- * follows from the seed.
+ * of switches, hosts like rdma_rxe, and cables that lose, duplicate and hold back frames.
+ * Everything follows from the seed.
  */
 #ifndef INA_TEST_FABRIC_BED_H
 #define INA_TEST_FABRIC_BED_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A guest's network device, with any input from the guest's driver: messages of the protocol in any
- * order, with any content; rings with any content; and frames in both directions in between.
+ * order, with any content; virtqueues with any content; and frames in both directions in between.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -45,7 +45,7 @@ static bool start(struct front_end *front)
 	            front_end_say(front, FRONT_END_SET_BACKEND_REQ_FD, NULL, 0, front->memory_fd);
 
 	for (uint32_t queue = 0; good && queue < VHOST_QUEUES; queue++)
-		good = front_end_place_ring(front, queue, 0) &&
+		good = front_end_place_virtqueue(front, queue, 0) &&
 		       front_end_enable(front, queue, true);
 	return good;
 }
@@ -97,7 +97,7 @@ static bool step(struct fuzz_input *input, struct front_end *front, struct frame
 	case PLACE: {
 		const unsigned queue = fuzz_byte(input);
 
-		return front_end_place_ring(front, queue, fuzz_word(input));
+		return front_end_place_virtqueue(front, queue, fuzz_word(input));
 	}
 	case ENABLE: {
 		const unsigned queue = fuzz_byte(input);

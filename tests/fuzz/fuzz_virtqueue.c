@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A ring in a guest's memory, at any address that the guest gives, with any contents. The device
- * may only access that memory, whose exact size the sanitizer knows.
+ * A virtqueue in a guest's memory, at any address that the guest gives, with any contents. The
+ * device may only access that memory, whose exact size the sanitizer knows.
  */
 #include <linux/virtio_net.h>
 #include <stdbool.h>

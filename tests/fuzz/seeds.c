@@ -121,11 +121,11 @@ static void unordered(struct seed *seed)
 	for (unsigned i = 0; i < 10; i++)
 		entry(seed, TRAFFIC_NEXT, 0, 0, 0, 2, i % 3 << 2, 0x01);
 	for (unsigned i = 0; i < 10; i++)
-		entry(seed, TRAFFIC_REPEAT, 0, 0, 0, 1, i);
+		entry(seed, TRAFFIC_DUPLICATE, 0, 0, 0, 1, i);
 	for (unsigned i = 0; i < 8; i++) {
 		entry(seed, TRAFFIC_AHEAD, 1, 0, 0, 1, i);
 		entry(seed, TRAFFIC_NEXT, 1, 0, 0, 0);
-		entry(seed, TRAFFIC_REPEAT, i & 1, 0, 0, 1, i);
+		entry(seed, TRAFFIC_DUPLICATE, i & 1, 0, 0, 1, i);
 	}
 }
 
@@ -165,7 +165,7 @@ static void quiet(struct seed *seed)
 		message(seed, 0, 1, 1, 0x01);
 		for (unsigned i = 0; i < 5; i++) {
 			entry(seed, TRAFFIC_AHEAD, 0, 0, 0, 1, TRAFFIC_WINDOW);
-			entry(seed, TRAFFIC_REPEAT, 0, 0, 3, 1, 4 * TRAFFIC_WINDOW - 1);
+			entry(seed, TRAFFIC_DUPLICATE, 0, 0, 3, 1, 4 * TRAFFIC_WINDOW - 1);
 		}
 		tick(seed);
 		if (turn == 1)
@@ -180,7 +180,7 @@ static void other_lengths(struct seed *seed)
 	join(seed, 0);
 	for (unsigned i = 0; i < 12; i++) {
 		message(seed, 0, 1, 2, 0x01);
-		entry(seed, TRAFFIC_REPEAT, i & 1, 0, i % 3, 1, i);
+		entry(seed, TRAFFIC_DUPLICATE, i & 1, 0, i % 3, 1, i);
 	}
 	leave(seed, 0);
 }
@@ -261,7 +261,7 @@ static void crowd(struct seed *seed)
 	entry(seed, TRAFFIC_NEXT, 0, 0, 0, 2, 0, 0);
 	entry(seed, TRAFFIC_NEXT, 0, 1, 0, 2, 0, 0);
 	entry(seed, TRAFFIC_NEXT, 1, 0, 0, 0);
-	entry(seed, TRAFFIC_REPEAT, 0, 1, 0, 1, 0);
+	entry(seed, TRAFFIC_DUPLICATE, 0, 1, 0, 1, 0);
 	entry(seed, TRAFFIC_NEXT, 1, 1, 0, 0);
 	message(seed, 0, 1, 1, 0x01);
 }

@@ -207,7 +207,7 @@ static void make_earlier(struct traffic *traffic, struct roce_frame *frame, unsi
 		}
 		start += packets;
 	}
-	/* Only if the last message was repeated. */
+	/* Only if the last message is sent again. */
 	make_current(traffic, frame, job_number, port);
 }
 
@@ -261,7 +261,7 @@ static void resize(struct roce_frame *frame, unsigned amount, uint8_t by)
 	frame_seal(frame);
 }
 
-static void spoil_repeated(struct roce_frame *frame, unsigned amount)
+static void spoil_duplicate(struct roce_frame *frame, unsigned amount)
 {
 	enum { A_QUAD_LESS = 15, A_QUAD_MORE = 128 + 15, JOB_ID_AT = FRAME_HEADER_BYTES + 8 };
 
@@ -304,10 +304,10 @@ bool traffic_next(struct traffic *traffic, struct roce_frame *frame, unsigned *p
 		make_current(traffic, frame, job, *port);
 		advance(&traffic->jobs[job], job, *port);
 		break;
-	case TRAFFIC_REPEAT:
+	case TRAFFIC_DUPLICATE:
 		make_earlier(traffic, frame, job, *port,
 		             traffic_take(traffic) % (4 * TRAFFIC_WINDOW));
-		spoil_repeated(frame, amount);
+		spoil_duplicate(frame, amount);
 		break;
 	case TRAFFIC_AHEAD:
 		make_ahead(traffic, frame, job, *port,

@@ -36,18 +36,22 @@ enum {
 };
 
 enum traffic_what {
-	TRAFFIC_NEXT,    /* the connection's next packet */
-	TRAFFIC_REPEAT,  /* an earlier packet: 1 byte, how many before; with amount 1 and 2 a
-	                  * quad */
-	                 /* shorter and longer, with 3 of another job if it is a JOIN */
+	TRAFFIC_NEXT, /* the connection's next packet */
+	/*
+	 * An earlier packet: 1 byte, how many before; with amount 1 a quad shorter, with 2 a quad
+	 * longer, with 3 of another job if it is a JOIN.
+	 */
+	TRAFFIC_DUPLICATE,
 	TRAFFIC_AHEAD,   /* a packet past a gap: 1 byte, how many packets are left out */
 	TRAFFIC_SPOILED, /* 1 byte for a patch: place, then 1 byte xor; then a right iCRC */
 	TRAFFIC_DAMAGED, /* the same, but after the iCRC */
 	TRAFFIC_RESIZED, /* 1 byte: bytes to cut off or to add; by amount with a new iCRC or not */
-	TRAFFIC_TAGGED,  /* a VLAN tag between MAC addresses and EtherType: 1 byte, its low bits; */
-	                 /* with amount 3 no frame, but the end of a time-to-live, or on port 1 */
-	                 /* of a quiet time */
-	TRAFFIC_RAW,     /* 1 byte: length / 4; the bytes of the frame from the input */
+	/*
+	 * A VLAN tag between MAC addresses and EtherType: 1 byte, its low bits; with amount 3 no
+	 * frame, but the end of a time-to-live, or on port 1 of a quiet time.
+	 */
+	TRAFFIC_TAGGED,
+	TRAFFIC_RAW, /* 1 byte: length / 4; the bytes of the frame from the input */
 };
 
 /* What happens at a switch, between and with the frames: fuzz_bridge.c. */

@@ -77,7 +77,7 @@ static int reduce_until(ina_comm *comm, unsigned int weight, struct ina_stats *s
 }
 
 /* The same number of elements as before is sent: all by the first channel, or half of them. */
-static int check_parts(ina_comm *comm, unsigned int weight)
+static int check_pieces(ina_comm *comm, unsigned int weight)
 {
 	struct ina_stats before;
 	struct ina_stats s;
@@ -97,7 +97,7 @@ static int check_parts(ina_comm *comm, unsigned int weight)
 		return complain(&s, "elements that are not the calls'");
 	if (weight == 0 ? second != 0
 	                : first > second + CALLS * 32768 || second > first + CALLS * 32768)
-		return complain(&s, "other parts");
+		return complain(&s, "other pieces");
 	return 0;
 }
 
@@ -111,16 +111,16 @@ static int check(ina_comm *comm, const char *mode)
 		if (s.channels != 2 || s.channel_tops[0] == 0 || s.channel_tops[1] == 0 ||
 		    s.channel_tops[0] == s.channel_tops[1])
 			return complain(&s, "not two trees");
-		return check_parts(comm, 1);
+		return check_pieces(comm, 1);
 	}
-	if (reduce_until(comm, 0, &s) != 0 || check_parts(comm, 0) != 0)
+	if (reduce_until(comm, 0, &s) != 0 || check_pieces(comm, 0) != 0)
 		return -1;
 	ina_comm_stats(comm, &s, sizeof(s));
 	if (s.fallbacks != 1 || s.bytes_ring == 0 || s.bytes_ring > UNDER_WAY_BYTES)
 		return complain(&s, "more data used the ring than was in flight");
 	if (strcmp(mode, "fails") == 0)
 		return 0;
-	if (reduce_until(comm, 1, &s) != 0 || check_parts(comm, 1) != 0)
+	if (reduce_until(comm, 1, &s) != 0 || check_pieces(comm, 1) != 0)
 		return -1;
 	ina_comm_stats(comm, &s, sizeof(s));
 	return s.rejoins == 1 ? 0 : complain(&s, "other numbers of rejoins");

@@ -17,6 +17,21 @@ def run(*command, timeout=280, **environment):
     return result.stdout
 
 
+PROGRAM = """
+#include <ina.h>
+#include <stdio.h>
+int main(void)
+{
+    float gradient[3] = {0.5f, 1, 2}, sum[3];
+    char why[INA_ERROR_SIZE];
+    ina_comm *comm;
+    %s
+    printf("%%g %%g %%g\\n", sum[0], sum[1], sum[2]);
+    return ina_close(comm) != INA_OK;
+}
+"""
+
+
 def test_make_install(tmp_path):
     destdir, program = tmp_path / "destdir", tmp_path / "sum"
     # Not optimized, to save time: the test checks only where the files are.
@@ -30,8 +45,8 @@ def test_make_install(tmp_path):
     paths = {"PKG_CONFIG_PATH": str(library.parent / "pkgconfig")}
     assert run("pkg-config", "--modversion", "ina", **paths).strip() in library.resolve().name
 
-    source, = re.findall(r"^```c\n(.*?)^```$", (SOURCE / "README.md").read_text(), re.M | re.S)
-    program.with_suffix(".c").write_text(source)
+    lines, = re.findall(r"^```c\n(.*?)^```$", (SOURCE / "README.md").read_text(), re.M | re.S)
+    program.with_suffix(".c").write_text(PROGRAM % lines)
     run("cc", "-o", program, program.with_suffix(".c"), *run("pkg-config", "--cflags", "--libs", "ina", **paths).split())
     alone = {"INA_RANK": "0", "INA_RANKS": "1", "LD_LIBRARY_PATH": str(library.parent)}
     assert run(program, **alone) == "0.5 1 2\n"

@@ -78,15 +78,15 @@ def verify(fabric, jobs, planned):
         ranks = len(given[job["name"]]["hosts"])
         assert sorted(job["ranks"]) == sorted(given[job["name"]]["hosts"])
         assert abs(sum(tree["rate"] for tree in job["trees"]) - job["rate"]) <= TINY * job["rate"]
-        assert abs(sum(tree["weight"] for tree in job["trees"]) - 1) <= TINY
+        assert abs(sum(tree["share"] for tree in job["trees"]) - 1) <= TINY
         assert job["rate"] >= planned["plan"]["smallest"] * (1 - TINY)
         for tree in job["trees"]:
             is_ring = tree["kind"] == "ring"
-            share = 2 * (ranks - 1) / ranks if is_ring else 1
+            load = 2 * (ranks - 1) / ranks if is_ring else 1
             for flow in tree["flows"]:
                 for cable, up in path_of(fabric, flow):
                     for way in (up,) if is_ring else (up, not up):
-                        loads[cable, way] = loads.get((cable, way), 0) + share * tree["rate"]
+                        loads[cable, way] = loads.get((cable, way), 0) + load * tree["rate"]
                 if not flow["to"].startswith("host"):
                     adds[flow["to"]] = adds.get(flow["to"], 0) + tree["rate"]
                     contexts.setdefault(flow["to"], set()).add(job["name"])

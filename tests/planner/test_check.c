@@ -56,9 +56,8 @@ static void check_says(struct planned *planned, const char *what)
 {
 	char error[PLAN_ERROR_BYTES] = "";
 	const struct plan *best = &planned->result.best;
-	const bool good = plan_check(&planned->graph, &planned->jobs, planned->result.pool.trees,
-	                             planned->result.pool.count, best->rates, best->smallest,
-	                             TREES_MOST, error);
+	const bool good =
+	        plan_check(&planned->result.pool, best->rates, best->smallest, TREES_MOST, error);
 
 	if (good != !what || (what && !strstr(error, what)))
 		fail_msg("said '%s', not '%s'", error, what ? what : "");

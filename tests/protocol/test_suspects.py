@@ -149,7 +149,7 @@ def test_the_limits_of_a_window_are_no_suspects(two):
     assert two.end()["aggregator"]["suspects_dropped"] == 0
 
 
-def test_many_suspects_in_a_short_time_do_not_put_a_flow_out(start):
+def test_many_suspects_in_a_short_time_do_not_evict_a_flow(start):
     """The flow must also have been silent for long."""
     two = start(2, *patience(1))
     job = Job(two, 2).join()
@@ -160,7 +160,7 @@ def test_many_suspects_in_a_short_time_do_not_put_a_flow_out(start):
     assert job.is_summed()
 
 
-def test_three_suspects_at_any_time_do_not_put_a_flow_out(start):
+def test_three_suspects_at_any_time_do_not_evict_a_flow(start):
     two = start(2, *patience(0.05))
     job = Job(two, 2).join()
     flow = job.flows[0]
@@ -171,7 +171,7 @@ def test_three_suspects_at_any_time_do_not_put_a_flow_out(start):
         assert job.is_summed()
 
 
-def test_a_flow_that_waits_for_a_late_rank_is_not_put_out(two):
+def test_a_flow_that_waits_for_a_late_rank_is_not_evicted(two):
     """Its packets are retransmitted by the ACK timer, every 67 ms with rdma_rxe. Any number of foreign packets come in
     between."""
     job = Job(two, 2).join()
@@ -193,21 +193,21 @@ def impatient(start):
     return start(2, *patience(PATIENCE_S))
 
 
-def put_out(flow, frame):
+def evict(flow, frame):
     """Sends a suspect until it passes, because its flow is unknown. Returns how many were dropped."""
     return wait_until_it_passes(flow.bridge, flow.port, frame)
 
 
 @pytest.mark.parametrize("d", [0] + FAR)
-def test_the_fourth_suspect_after_silence_puts_a_flow_out(impatient, d):
+def test_the_fourth_suspect_after_silence_evicts_a_flow(impatient, d):
     job = Job(impatient, 2).join()
     flow = job.flows[0]
-    assert put_out(flow, flow.packet(ELEMENTS * 3, d, SEND_ONLY if d else SEND_ONLY_IMMEDIATE)) >= 4
+    assert evict(flow, flow.packet(ELEMENTS * 3, d, SEND_ONLY if d else SEND_ONLY_IMMEDIATE)) >= 4
     counts = impatient.end()["aggregator"]
     assert counts["jobs_broken"] == 1 and counts["suspects_dropped"] >= 4
 
 
-def test_what_waits_goes_on_raw_when_a_flow_is_put_out(impatient):
+def test_what_waits_goes_on_raw_when_a_flow_is_evicted(impatient):
     job = Job(impatient, 2).join()
     flow, other = job.flows
     sent = [other.say(DATA, ELEMENTS) for _ in range(3)]
@@ -227,17 +227,17 @@ def test_what_waits_goes_on_raw_when_a_flow_is_put_out(impatient):
     check_raw(impatient.settle()[other.to], [frame])
 
 
-def test_a_flow_that_is_put_out_has_left(impatient):
+def test_a_flow_that_is_evicted_has_left(impatient):
     """The others' LEAVEs end the job; the connection with the same key can join another job."""
     job = Job(impatient, 2).join()
-    put_out(job.flows[0], job.flows[0].packet(ELEMENTS * 3, SLOTS))
+    evict(job.flows[0], job.flows[0].packet(ELEMENTS * 3, SLOTS))
     job.flows[1].say(LEAVE)
     impatient.settle()
     assert Job(impatient, 2).join().is_summed()
     assert impatient.end()["aggregator"]["jobs_closed"] == 1
 
 
-def test_a_join_with_another_job_id_puts_the_old_flow_out(impatient):
+def test_a_join_with_another_job_id_evicts_the_old_flow(impatient):
     """The host has started again without a LEAVE, and uses its QPN again. Its new connection joins in the end."""
     Job(impatient, 2).join()
     again = Job(impatient, 2, job=OTHER)
@@ -307,7 +307,7 @@ def test_a_flow_at_another_port_of_a_broken_job_is_dropped(start):
     assert bridge.settle() == [[], [], []]
 
 
-def test_what_comes_by_another_port_puts_a_silent_flow_out(start):
+def test_what_comes_by_another_port_evicts_a_silent_flow(start):
     """The host is dead or has moved. Its job breaks, and after another silence its connection may JOIN at its new port."""
     silence_s = 0.1
     bridge = start(3, *patience(silence_s))
@@ -356,7 +356,7 @@ def test_what_comes_by_another_port_does_not_end_a_flow_that_is_heard(start):
     assert (counts["jobs_broken"], counts["elsewhere_dropped"]) == (0, 20 * len(strangers))
 
 
-def test_a_flow_that_has_moved_is_put_out_when_no_sum_is_under_way(start):
+def test_a_flow_that_has_moved_is_evicted_when_no_sum_is_under_way(start):
     """Otherwise a raw packet and a sum that the network has held back could form a message."""
     silence_s = 0.2
     bridge = start(3, *patience(silence_s))

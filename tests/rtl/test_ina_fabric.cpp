@@ -37,7 +37,7 @@ constexpr unsigned PORTS = INA_PORT_COUNT;
 constexpr uint64_t BUSY_CLOCKS = 100000; // a limit for a clock that never stops
 constexpr unsigned IDLE_CLOCKS = 4;
 /// Another frame of the same packet: the port determines its flow.
-bool is_repeated(const Bytes &a, const Bytes &b)
+bool is_duplicate(const Bytes &a, const Bytes &b)
 {
 	const auto psn = [](const Bytes &frame) {
 		return bench::get_be32(frame, bench::form_of(frame).bth() + 8) & 0xFFFFFF;
@@ -57,7 +57,7 @@ std::vector<Bytes> sorted(std::vector<Bytes> frames, const Bytes &input, bool ha
 		return bench::get_be32(frame, bench::form_of(frame).bth() + 4);
 	};
 	const auto place = [&](const Bytes &frame) {
-		return frame == input ? 0 : has_others && is_repeated(frame, input) ? 1 : 2;
+		return frame == input ? 0 : has_others && is_duplicate(frame, input) ? 1 : 2;
 	};
 
 	std::stable_sort(frames.begin(), frames.end(), [&](const Bytes &a, const Bytes &b) {
@@ -227,7 +227,7 @@ struct engine {
 			const auto answer = std::find_if(
 			        model.out.begin(), model.out.end(), [&](const PortFrame &out) {
 				        return out.port == in.port &&
-				               is_repeated(out.frame, in.frame) && !has_left(out);
+				               is_duplicate(out.frame, in.frame) && !has_left(out);
 			        });
 
 			if (count > 0 && answer != model.out.end()) {

@@ -36,7 +36,7 @@ constexpr double BEATS_PER_CLOCK_LEAST = 0.98;
 constexpr uint64_t LATENCY_CLOCKS_MOST = 40;
 
 struct Faults {
-	unsigned lose = 0, repeat = 0, delay = 0, corrupt = 0; // percent, on each side
+	unsigned lose = 0, duplicate = 0, delay = 0, corrupt = 0; // percent, on each side
 };
 
 struct Connection {
@@ -171,7 +171,7 @@ class Network
 		}
 		const size_t at = bench::form_of(frame).payload();
 		const bool join = frame.size() == at + 48 + 4 && frame[at + 3] == INA_WIRE_JOIN;
-		const unsigned copies = !join && random.chance(faults.repeat) ? 2 : 1;
+		const unsigned copies = !join && random.chance(faults.duplicate) ? 2 : 1;
 
 		for (unsigned i = 0; i < copies; i++) {
 			const bool late = !join && random.chance(faults.delay);
@@ -357,9 +357,9 @@ void test_faults(Random &random)
 		shape.other_ids = false; // else that rank would never end
 		network.run(jobs, INA_JOB_COUNT, shape, true);
 		std::printf(
-		        "%u ports, lose %u%% repeat %u%% delay %u%% corrupt %u%%: %llu clocks, "
+		        "%u ports, lose %u%% duplicate %u%% delay %u%% corrupt %u%%: %llu clocks, "
 		        "%llu joined, %llu raw, %llu answered, %llu gaps\n",
-		        PORTS, faults.lose, faults.repeat, faults.delay, faults.corrupt,
+		        PORTS, faults.lose, faults.duplicate, faults.delay, faults.corrupt,
 		        static_cast<unsigned long long>(rtl.clock()),
 		        static_cast<unsigned long long>(rtl.counter(counters::packets_joined)),
 		        static_cast<unsigned long long>(rtl.counter(counters::packets_raw)),

@@ -9,8 +9,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Offsets in each ring's part of the memory. */
-enum { RING_BYTES = 0x4000, AVAILABLE_AT = 0x1000, USED_AT = 0x2000 };
+/* Offsets in each virtqueue's part of the memory. */
+enum { VIRTQUEUE_BYTES = 0x4000, AVAILABLE_AT = 0x1000, USED_AT = 0x2000 };
 
 /* Flags of a message: the protocol's version, and a reply is wanted. */
 enum { FLAGS = 1 | 8 };
@@ -77,10 +77,10 @@ bool front_end_share_memory(struct front_end *front, uint64_t bytes, uint64_t of
 	return front_end_say(front, FRONT_END_SET_MEM_TABLE, table, sizeof(table), fd);
 }
 
-bool front_end_place_ring(struct front_end *front, uint32_t queue, uint64_t by)
+bool front_end_place_virtqueue(struct front_end *front, uint32_t queue, uint64_t by)
 {
-	const uint32_t size[] = {queue, FRONT_END_RING_SIZE};
-	const uint64_t at = FRONT_END_GUEST_ADDRESS + queue * RING_BYTES + by;
+	const uint32_t size[] = {queue, FRONT_END_VIRTQUEUE_SIZE};
+	const uint64_t at = FRONT_END_GUEST_ADDRESS + queue * VIRTQUEUE_BYTES + by;
 	const uint64_t places[] = {queue, at, at + USED_AT, at + AVAILABLE_AT, 0};
 
 	return front_end_say(front, FRONT_END_SET_VRING_NUM, size, sizeof(size), -1) &&
@@ -100,24 +100,25 @@ void front_end_start(struct front_end *front)
 	/* Any descriptor will do for calls, because no event is sent here. */
 	need(front_end_say(front, FRONT_END_SET_BACKEND_REQ_FD, NULL, 0, front->memory_fd));
 	for (uint32_t queue = 0; queue < VHOST_QUEUES; queue++)
-		need(front_end_place_ring(front, queue, 0) && front_end_enable(front, queue, true));
+		need(front_end_place_virtqueue(front, queue, 0) &&
+		     front_end_enable(front, queue, true));
 }
 
 struct vring_desc *front_end_descriptors(struct front_end *front, unsigned queue)
 {
-	return (struct vring_desc *)(front->memory + queue * RING_BYTES);
+	return (struct vring_desc *)(front->memory + queue * VIRTQUEUE_BYTES);
 }
 
 void front_end_offer(struct front_end *front, unsigned queue, uint32_t bytes, uint16_t flags)
 {
 	struct vring_avail *available =
-	        (struct vring_avail *)(front->memory + queue * RING_BYTES + AVAILABLE_AT);
+	        (struct vring_avail *)(front->memory + queue * VIRTQUEUE_BYTES + AVAILABLE_AT);
 
 	*front_end_descriptors(front, queue) = (struct vring_desc){
 	        .addr = FRONT_END_GUEST_ADDRESS + FRONT_END_BUFFERS_AT,
 	        .len = bytes,
 	        .flags = flags,
 	};
-	available->ring[available->idx % FRONT_END_RING_SIZE] = 0;
+	available->ring[available->idx % FRONT_END_VIRTQUEUE_SIZE] = 0;
 	available->idx++;
 }

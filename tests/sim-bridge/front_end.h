@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A fake guest's side of a vhost-user connection (QEMU's docs/interop/vhost-user.rst), with memory
- * in which its two rings have fixed places. It sends whatever the test asks for, valid or not.
+ * in which its two virtqueues have fixed places. It sends whatever the test asks for, valid or not.
  */
 #ifndef INA_FRONT_END_H
 #define INA_FRONT_END_H
@@ -25,7 +25,7 @@ enum front_end_request {
 enum {
 	FRONT_END_MEMORY_BYTES = 0x10000,
 	FRONT_END_GUEST_ADDRESS = 0x100000,
-	FRONT_END_RING_SIZE = 8,
+	FRONT_END_VIRTQUEUE_SIZE = 8,
 	FRONT_END_BUFFERS_AT = 0x8000, /* offset in the memory */
 };
 
@@ -39,7 +39,8 @@ struct front_end {
 void front_end_open(struct front_end *front);
 void front_end_close(struct front_end *front);
 
-/* Sends the message, with `fd` unless that is -1, and lets the device receive it. Returns the
+/*
+ * Sends the message, with `fd` unless that is -1, and lets the device receive it. Returns the
  * result of vhost_serve().
  */
 bool front_end_say(struct front_end *front, uint32_t request, const void *bytes, uint32_t count,
@@ -48,8 +49,8 @@ bool front_end_say(struct front_end *front, uint32_t request, const void *bytes,
 /* One region of memory. */
 bool front_end_share_memory(struct front_end *front, uint64_t bytes, uint64_t offset, int fd);
 
-/* Tells the device where ring `queue` is, with each part moved by `by`. */
-bool front_end_place_ring(struct front_end *front, uint32_t queue, uint64_t by);
+/* Tells the device where virtqueue `queue` is, with each part moved by `by`. */
+bool front_end_place_virtqueue(struct front_end *front, uint32_t queue, uint64_t by);
 bool front_end_enable(struct front_end *front, uint32_t queue, bool on);
 
 /* All messages that a driver sends before frames can flow. */
@@ -57,7 +58,7 @@ void front_end_start(struct front_end *front);
 
 struct vring_desc *front_end_descriptors(struct front_end *front, unsigned queue);
 
-/* Gives descriptor 0 of a ring its own buffer, and makes it available. */
+/* Gives descriptor 0 of a virtqueue its own buffer, and makes it available. */
 void front_end_offer(struct front_end *front, unsigned queue, uint32_t bytes, uint16_t flags);
 
 #endif

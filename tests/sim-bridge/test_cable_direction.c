@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A link's times, with the times that the test gives: a delay, and a frame that is held back. */
+/* A link's times, with the times that the test gives: a delay, and a frame that is reordered. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -101,8 +101,8 @@ static void test_delay(void **state)
 		check(rig, i, BEGIN_NS + 50 * MS + i, i);
 }
 
-/* No frame overtakes it: it leaves after 1 ms, and is not held forever. */
-static void test_held_alone(void **state)
+/* No frame overtakes it: it leaves after 1 ms, and does not wait forever. */
+static void test_reordered_alone(void **state)
 {
 	struct rig *rig = *state;
 
@@ -118,7 +118,7 @@ static void test_held_alone(void **state)
 
 /* One or two frames overtake it, without delay, and it follows them; its time limit then has no
  * effect. */
-static void test_held_until_others_have_passed(void **state)
+static void test_reordered_until_others_have_passed(void **state)
 {
 	struct rig *rig = *state;
 
@@ -134,8 +134,8 @@ static void test_held_until_others_have_passed(void **state)
 	assert_int_equal(rig->came, 4);
 }
 
-/* Held back, then delayed. */
-static void test_held_and_delayed(void **state)
+/* Reordered, then delayed. */
+static void test_reordered_and_delayed(void **state)
 {
 	struct rig *rig = *state;
 
@@ -145,19 +145,19 @@ static void test_held_and_delayed(void **state)
 	check(rig, 0, BEGIN_NS + 4 * MS, 1);
 }
 
-/* If there is no room to hold a frame back, it overtakes the others. */
-static void test_no_place_to_hold_it(void **state)
+/* If a link has no room for a reordered frame, it overtakes the others. */
+static void test_no_place_for_a_reordered_frame(void **state)
 {
 	struct rig *rig = *state;
 
 	start(rig, (struct link_faults){.reorder = 1});
-	for (uint8_t i = 0; i < LINK_HELD_MAX; i++)
+	for (uint8_t i = 0; i < LINK_REORDERED_MAX; i++)
 		put(rig, BEGIN_NS, i);
 	assert_int_equal(rig->came, 0);
-	put(rig, BEGIN_NS, LINK_HELD_MAX);
-	check(rig, 0, BEGIN_NS, LINK_HELD_MAX);
+	put(rig, BEGIN_NS, LINK_REORDERED_MAX);
+	check(rig, 0, BEGIN_NS, LINK_REORDERED_MAX);
 	calendar_run(&rig->calendar, BEGIN_NS + MS);
-	assert_int_equal(rig->came, LINK_HELD_MAX + 1);
+	assert_int_equal(rig->came, LINK_REORDERED_MAX + 1);
 }
 
 int main(void)
@@ -165,10 +165,10 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 	        TEST(test_delay),
-	        TEST(test_held_alone),
-	        TEST(test_held_until_others_have_passed),
-	        TEST(test_held_and_delayed),
-	        TEST(test_no_place_to_hold_it),
+	        TEST(test_reordered_alone),
+	        TEST(test_reordered_until_others_have_passed),
+	        TEST(test_reordered_and_delayed),
+	        TEST(test_no_place_for_a_reordered_frame),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

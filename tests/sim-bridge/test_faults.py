@@ -77,16 +77,16 @@ def test_reordering(start):
     introduce(bridge)
     got = [psn_of(frame) for frame in traffic(bridge)]
     stats = bridge.end()
-    held = stats["ports"][0]["faults"]["up"]["reordered"]
-    assert abs(held - 0.05 * COUNT) < spread(0.05)
+    reordered = stats["ports"][0]["faults"]["up"]["reordered"]
+    assert abs(reordered - 0.05 * COUNT) < spread(0.05)
     assert sorted(got) == list(range(COUNT))
     assert got != sorted(got)
-    # Two sides, with two frames that overtake on each, and some that were held themselves.
+    # Two sides, with two frames that overtake on each, and some that were reordered themselves.
     assert max(place - psn for place, psn in enumerate(got)) <= 16
 
 
-def test_a_held_frame_goes_on_alone(start):
-    """No frame overtakes it: it leaves after 1 ms on each side, and is not held forever."""
+def test_a_reordered_frame_goes_on_alone(start):
+    """No frame overtakes it: it leaves after 1 ms on each side, and does not wait forever."""
     bridge = start(2, "--reorder", 1)
     introduce(bridge)
     begin = time.monotonic()

@@ -63,7 +63,7 @@ static void check_works(struct rig *rig)
 	assert_null(front->device.error);
 }
 
-/* The contents of its rings have no effect. */
+/* The contents of its virtqueues have no effect. */
 static void check_is_off(struct rig *rig)
 {
 	struct frame *frame = frame_new(&rig->pool);
@@ -93,7 +93,7 @@ static void test_good_guest(void **state)
 		check_works(rig);
 }
 
-static void test_ring_without_address(void **state)
+static void test_virtqueue_without_address(void **state)
 {
 	struct rig *rig = *state;
 	struct front_end *front = &rig->front;
@@ -105,7 +105,7 @@ static void test_ring_without_address(void **state)
 	check_refuses(rig);
 }
 
-static void test_ring_that_is_off(void **state)
+static void test_virtqueue_that_is_off(void **state)
 {
 	struct rig *rig = *state;
 
@@ -120,7 +120,7 @@ static void test_wrong_address_after_a_right_one(void **state)
 	struct rig *rig = *state;
 
 	front_end_start(&rig->front);
-	front_end_place_ring(&rig->front, VHOST_QUEUE_TX, FRONT_END_MEMORY_BYTES);
+	front_end_place_virtqueue(&rig->front, VHOST_QUEUE_TX, FRONT_END_MEMORY_BYTES);
 	check_refuses(rig);
 }
 
@@ -129,7 +129,7 @@ static void test_address_that_is_not_aligned(void **state)
 	struct rig *rig = *state;
 
 	front_end_start(&rig->front);
-	front_end_place_ring(&rig->front, VHOST_QUEUE_TX, 1);
+	front_end_place_virtqueue(&rig->front, VHOST_QUEUE_TX, 1);
 	check_refuses(rig);
 }
 
@@ -162,7 +162,9 @@ static void test_memory_beyond_its_file(void **state)
 	}
 }
 
-/* Rings were in the memory that was there before; the guest places them again in the new one. */
+/*
+ * Virtqueues were in the memory that was there before; the guest places them again in the new one.
+ */
 static void test_second_memory_table(void **state)
 {
 	struct rig *rig = *state;
@@ -175,7 +177,7 @@ static void test_second_memory_table(void **state)
 	check_is_off(rig);
 	memset(front->memory, 0, FRONT_END_MEMORY_BYTES);
 	for (uint32_t queue = 0; queue < VHOST_QUEUES; queue++)
-		assert_true(front_end_place_ring(front, queue, 0) &&
+		assert_true(front_end_place_virtqueue(front, queue, 0) &&
 		            front_end_enable(front, queue, true));
 	check_works(rig);
 }
@@ -217,7 +219,8 @@ static void test_descriptors_are_closed(void **state)
 /* The header of a message of eight bytes, and the bytes after it. */
 static const uint32_t features[] = {FRONT_END_SET_FEATURES, 1, 8, 0, 0};
 
-/* However much of a message comes: if no more bytes come, the device gives the guest up, and says
+/*
+ * However much of a message comes: if no more bytes come, the device gives the guest up, and says
  * why.
  */
 static void test_half_a_message(void **state)
@@ -290,8 +293,8 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 	        TEST(test_good_guest),
-	        TEST(test_ring_without_address),
-	        TEST(test_ring_that_is_off),
+	        TEST(test_virtqueue_without_address),
+	        TEST(test_virtqueue_that_is_off),
 	        TEST(test_wrong_address_after_a_right_one),
 	        TEST(test_address_that_is_not_aligned),
 	        TEST(test_memory_beyond_its_file),

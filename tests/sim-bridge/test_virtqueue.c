@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A ring that changes while it is read: the guest may write to its memory at any time. Here a copy
- * of data does so, because it lands on the ring itself. Values that the device has read once must
- * count, whatever the ring contains now.
+ * A virtqueue that changes while it is read: the guest may write to its memory at any time. Here a
+ * copy of data does so, because it lands on the virtqueue itself. Values that the device has read
+ * once must count, whatever the virtqueue contains now.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -38,7 +38,7 @@ static uint64_t address_of(const void *at)
 	return GUEST + (uint64_t)((const uint8_t *)at - (const uint8_t *)&memory);
 }
 
-static void open_ring(struct virtqueue *queue)
+static void open_virtqueue(struct virtqueue *queue)
 {
 	memset(&memory, 0, sizeof(memory));
 	assert_true(virtqueue_open(queue, &guest, SIZE, address_of(memory.descriptors),
@@ -51,7 +51,7 @@ static void test_length_is_read_once(void **state)
 	struct virtqueue queue;
 
 	(void)state;
-	open_ring(&queue);
+	open_virtqueue(&queue);
 	memory.descriptors[0] = (struct vring_desc){.addr = address_of(memory.buffers),
 	                                            .len = sizeof(*memory.descriptors)};
 	/* The data that are sent are another descriptor, which overwrites the frame's own one. */
@@ -65,7 +65,7 @@ static void test_end_of_chain_is_read_once(void **state)
 	struct virtqueue queue;
 
 	(void)state;
-	open_ring(&queue);
+	open_virtqueue(&queue);
 	memory.descriptors[0] = (struct vring_desc){.addr = address_of(memory.buffers),
 	                                            .len = sizeof(*memory.descriptors)};
 	const struct vring_desc other = {.flags = VRING_DESC_F_NEXT, .next = 1};
@@ -73,7 +73,8 @@ static void test_end_of_chain_is_read_once(void **state)
 	assert_int_equal(virtqueue_take(&queue, memory.descriptors, 4096), sizeof(other));
 }
 
-/* A guest may use its ring as a receive buffer. The count of chains goes where the guest said
+/*
+ * A guest may use its virtqueue as a receive buffer. The count of chains goes where the guest said
  * first.
  */
 static void test_address_is_read_once(void **state)
@@ -83,7 +84,7 @@ static void test_address_is_read_once(void **state)
 	struct virtqueue queue;
 
 	(void)state;
-	open_ring(&queue);
+	open_virtqueue(&queue);
 	memory.descriptors[0] = (struct vring_desc){.addr = address_of(memory.descriptors),
 	                                            .len = sizeof(memory.descriptors),
 	                                            .flags = VRING_DESC_F_WRITE};
@@ -91,15 +92,15 @@ static void test_address_is_read_once(void **state)
 	assert_memory_equal(&memory, &head, sizeof(head));
 }
 
-/* The driver cannot make more entries available than the ring has. */
-static void test_more_than_the_ring_holds(void **state)
+/* The driver cannot make more entries available than the virtqueue has. */
+static void test_more_than_the_virtqueue_holds(void **state)
 {
 	const struct virtio_net_hdr_mrg_rxbuf head = {.num_buffers = 1};
 	struct virtqueue queue;
 	uint8_t bytes[64] = {0};
 
 	(void)state;
-	open_ring(&queue);
+	open_virtqueue(&queue);
 	for (unsigned i = 0; i < SIZE; i++)
 		memory.descriptors[i] = (struct vring_desc){.addr = address_of(memory.buffers),
 		                                            .len = sizeof(memory.buffers),
@@ -115,7 +116,7 @@ int main(void)
 	        cmocka_unit_test(test_length_is_read_once),
 	        cmocka_unit_test(test_end_of_chain_is_read_once),
 	        cmocka_unit_test(test_address_is_read_once),
-	        cmocka_unit_test(test_more_than_the_ring_holds),
+	        cmocka_unit_test(test_more_than_the_virtqueue_holds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -195,7 +195,10 @@ static void differ_from(int root, int count, int lacks_data, int is_open)
 	else
 		sleep(LATE_S);
 	expect_error(MPI_Barrier(comm), "a barrier is a success where calls differed");
-	MPI_Comm_free(&comm);
+	/*
+	 * The root's message by MPI was not received. MPICH may use the number of a freed
+	 * communicator again, and the message would then match a call of the next communicator.
+	 */
 }
 
 static void differ(int is_open)

@@ -60,6 +60,21 @@ static void the_result_is_the_contribution(void **state)
 	assert_int_equal(stats.registrations, 0);
 }
 
+/* A program whose ina.h has fewer statistics: nothing is written past its struct. */
+static void shorter_statistics(void **state)
+{
+	struct ina_stats stats;
+	const size_t known = offsetof(struct ina_stats, calls) + sizeof(stats.calls);
+
+	(void)state;
+	assert_int_equal(ina_barrier(comm), INA_OK);
+	memset(&stats, 0xA5, sizeof(stats));
+	ina_comm_stats(comm, &stats, known);
+	assert_int_equal(stats.calls, 1);
+	for (size_t i = known; i < sizeof(stats); i++)
+		assert_int_equal(((unsigned char *)&stats)[i], 0xA5);
+}
+
 static void so_it_is_of_every_collective(void **state)
 {
 	const double send[3] = {1, -2, 3};
@@ -156,6 +171,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test_setup_teardown(the_result_is_the_contribution, open_alone,
 	                                        close_alone),
+	        cmocka_unit_test_setup_teardown(shorter_statistics, open_alone, close_alone),
 	        cmocka_unit_test_setup_teardown(so_it_is_of_every_collective, open_alone,
 	                                        close_alone),
 	        cmocka_unit_test_setup_teardown(so_it_is_of_every_collective, open_with_thread,

@@ -236,9 +236,9 @@ int ibv_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attributes, int mask,
 /* The successor accepts, whatever step it is in itself. */
 static void connect_to_successor(int rank, int count)
 {
-	struct ina_connection *own = &ranks[rank].network.fabric.connections[INA_PURPOSE_APART];
+	struct ina_connection *own = &ranks[rank].network.transport.connections[INA_PURPOSE_APART];
 	struct rank *next = &ranks[(rank + 1) % count];
-	struct ina_connection *others = &next->network.fabric.connections[INA_PURPOSE_APART];
+	struct ina_connection *others = &next->network.transport.connections[INA_PURPOSE_APART];
 
 	assert_ptr_equal(own->tx, &ranks[rank].tx[INA_PURPOSE_APART].id);
 	others->rx = &next->rx[INA_PURPOSE_APART].id;
@@ -267,7 +267,7 @@ static void link_controls(int count)
 static void open_rank(int rank, int count, bool doubles)
 {
 	struct rank *own = &ranks[rank];
-	struct ina_transport *transport = &own->network.fabric;
+	struct ina_transport *transport = &own->network.transport;
 	struct ina_options options;
 	struct ina_failure failure;
 
@@ -362,7 +362,7 @@ static enum ina_status start(int rank, const struct ina_transfer *transfer,
 /* One event that may come next on a rank's connections, or none. */
 static void move(int rank, int count)
 {
-	struct ina_connection *made = &ranks[rank].network.fabric.connections[INA_PURPOSE_APART];
+	struct ina_connection *made = &ranks[rank].network.transport.connections[INA_PURPOSE_APART];
 	struct queue *queue =
 	        draw(2) ? &ranks[rank].tx[INA_PURPOSE_APART] : &ranks[rank].rx[INA_PURPOSE_APART];
 
@@ -782,7 +782,7 @@ static void a_rank_that_ends_does_not_let_others_connect(void **state)
 	for (int r = 0; r < 2; r++) {
 		assert_int_equal(ROW->advance(apart_of(r), false, &moved, &failure), INA_ERR_PEER);
 		assert_string_equal(failure.text, "rank 2 disconnected");
-		assert_null(ranks[r].network.fabric.connections[INA_PURPOSE_APART].tx);
+		assert_null(ranks[r].network.transport.connections[INA_PURPOSE_APART].tx);
 	}
 	close_ranks(3);
 }
@@ -799,7 +799,7 @@ static void a_connection_that_cannot_be_made_is_a_fault(void **state)
 		assert_int_equal(start(r, &transfers[r], &failure), INA_OK);
 	assert_int_equal(ROW->advance(apart_of(0), false, &moved, &failure), INA_OK);
 	assert_int_equal(apart_of(0)->stage, INA_APART_CONNECTING);
-	ina_fail(&ranks[0].network.fabric.attempt, INA_ERR_DEVICE, "rejected");
+	ina_fail(&ranks[0].network.transport.attempt, INA_ERR_DEVICE, "rejected");
 	assert_int_equal(ROW->advance(apart_of(0), false, &moved, &failure), INA_ERR_DEVICE);
 	assert_string_equal(failure.text, "rejected");
 	close_ranks(2);

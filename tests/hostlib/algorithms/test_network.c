@@ -31,7 +31,7 @@ static int open_network(void **state)
 	options.root = "127.0.0.1";
 	options.poll_count = 100; /* so that no test sleeps */
 	memset(&network, 0, sizeof(network));
-	fake_open(&network.fabric, 0, RANKS);
+	fake_open(&network.transport, 0, RANKS);
 	ina_control_init(&control, 0, RANKS);
 	if (ina_settings_make(&settings, &options, &failure) != INA_OK)
 		return -1;
@@ -271,7 +271,7 @@ static void other_events_are_no_failures(void **state)
 	                            .id = &fake.tx[INA_PURPOSE_AGGREGATE].id};
 
 	(void)state;
-	network.fabric.connections[INA_PURPOSE_AGGREGATE].tx_ready = true;
+	network.transport.connections[INA_PURPOSE_AGGREGATE].tx_ready = true;
 	assert_int_equal(wait_after(NULL, &port), INA_OK);
 	assert_int_equal(wait_after(NULL, &queue), INA_OK);
 	assert_int_equal(wait_after(&end, NULL), INA_OK);
@@ -305,16 +305,16 @@ static void a_device_that_has_changed_is_found(void **state)
 	struct ina_failure failure = {INA_OK, ""};
 
 	(void)state;
-	assert_int_equal(ina_transport_look(&network.fabric, &failure), INA_OK);
+	assert_int_equal(ina_transport_look(&network.transport, &failure), INA_OK);
 	fake.active_mtu = IBV_MTU_1024;
-	assert_int_equal(ina_transport_look(&network.fabric, &failure), INA_ERR_DEVICE);
+	assert_int_equal(ina_transport_look(&network.transport, &failure), INA_ERR_DEVICE);
 	assert_non_null(strstr(failure.text, "path MTU of fake0 fell from 4096 to 1024"));
-	network.fabric.path_mtu = 1024; /* another rank had a smaller one */
-	assert_int_equal(ina_transport_look(&network.fabric, &failure), INA_OK);
+	network.transport.path_mtu = 1024; /* another rank had a smaller one */
+	assert_int_equal(ina_transport_look(&network.transport, &failure), INA_OK);
 	fake.gid = (union ibv_gid){{0}};
-	assert_int_equal(ina_transport_look(&network.fabric, &failure), INA_ERR_DEVICE);
-	network.fabric.gid = fake.gid; /* the device did not report it */
-	assert_int_equal(ina_transport_look(&network.fabric, &failure), INA_OK);
+	assert_int_equal(ina_transport_look(&network.transport, &failure), INA_ERR_DEVICE);
+	network.transport.gid = fake.gid; /* the device did not report it */
+	assert_int_equal(ina_transport_look(&network.transport, &failure), INA_OK);
 }
 
 int main(void)

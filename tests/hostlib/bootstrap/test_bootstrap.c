@@ -8,12 +8,14 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/deadline.h"
@@ -363,6 +365,35 @@ static void nobody_is_there(void **state)
 	finish(&rank, 1);
 	all_get(&rank, 1, INA_ERR_TIMEOUT, "rank 0 could not be reached at 127.0.0.1:");
 	ina_control_close(&rank.control);
+}
+
+/*
+ * Rank 0 dies while ranks 1 and 4 are missing. Rank 3 has no connection to rank 0: rank 2, its
+ * parent, tells it what happened.
+ */
+static void a_dead_root_is_told(void **state)
+{
+	struct rank ranks[RANKS_MAX];
+	int64_t died_ms;
+	pid_t process;
+
+	(void)state;
+	prepare(ranks, RANKS_MAX);
+	process = fork();
+	if (process == 0) {
+		start(ranks, 1);
+		pause();
+	}
+	assert_true(process > 0);
+	start(ranks + 2, 2);
+	usleep(1000000);
+	died_ms = ina_now_ms();
+	assert_int_equal(kill(process, SIGKILL), 0);
+	assert_int_equal(waitpid(process, NULL, 0), process);
+	finish(ranks + 2, 2);
+	all_get(ranks + 2, 2, INA_ERR_PEER, "closed the connection during the bootstrap");
+	assert_true(ina_now_ms() - died_ms < SOON_MS);
+	close_all(ranks + 2, 2);
 }
 
 static void fails(struct rank *rank)
@@ -901,6 +932,7 @@ int main(void)
 	        cmocka_unit_test(the_missing_are_named),
 	        cmocka_unit_test(the_missing_are_named_to_whoever_came_first),
 	        cmocka_unit_test(nobody_is_there),
+	        cmocka_unit_test(a_dead_root_is_told),
 	        cmocka_unit_test(failures_are_told),
 	        cmocka_unit_test(several_failures),
 	        cmocka_unit_test(a_failure_that_cannot_be_told),

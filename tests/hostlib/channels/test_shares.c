@@ -19,7 +19,7 @@ static void by_hand(void **state)
 		uint32_t weights[3];
 		uint64_t step;
 		size_t bytes;
-		struct ina_share shares[3];
+		struct ina_piece pieces[3];
 	} cases[] = {
 	        /* Nothing; less than a unit, which the channels get in turn. */
 	        {{1, 1, 1}, 0, 0, {{0, 0}, {0, 0}, {0, 0}}},
@@ -41,10 +41,10 @@ static void by_hand(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct ina_share shares[3];
+		struct ina_piece pieces[3];
 
-		ina_shares_cut(cases[i].weights, 3, cases[i].step, cases[i].bytes, UNIT, shares);
-		assert_memory_equal(shares, cases[i].shares, sizeof(shares));
+		ina_shares_cut(cases[i].weights, 3, cases[i].step, cases[i].bytes, UNIT, pieces);
+		assert_memory_equal(pieces, cases[i].pieces, sizeof(pieces));
 	}
 }
 
@@ -60,27 +60,27 @@ static void nothing_is_lost(void **state)
 		size_t bytes = (size_t)(ina_random(&seed) % 50000);
 		uint64_t step = ina_random(&seed);
 		uint32_t weights[INA_MAX_CHANNELS];
-		struct ina_share shares[INA_MAX_CHANNELS];
+		struct ina_piece pieces[INA_MAX_CHANNELS];
 		size_t end = 0;
 
 		for (int c = 0; c < channels; c++)
 			weights[c] = (uint32_t)(ina_random(&seed) % 100);
 		weights[round % channels]++;
-		ina_shares_cut(weights, channels, step, bytes, UNIT, shares);
+		ina_shares_cut(weights, channels, step, bytes, UNIT, pieces);
 		for (int i = 0; i < channels; i++) {
 			uint64_t first = bytes % UNIT == 0 ? 0 : step % (uint64_t)channels;
 			int c = (int)((first + (uint64_t)i) % (uint64_t)channels);
 
-			assert_int_equal(shares[c].offset, end);
-			assert_true(shares[c].bytes == 0 || weights[c] > 0);
-			end += shares[c].bytes;
+			assert_int_equal(pieces[c].offset, end);
+			assert_true(pieces[c].bytes == 0 || weights[c] > 0);
+			end += pieces[c].bytes;
 			assert_true(end == bytes || end % UNIT == 0);
 		}
 		assert_int_equal(end, bytes);
 	}
 }
 
-/* Calls of one step and five units, of which the last one is almost empty: the parts are still
+/* Calls of one step and five units, of which the last one is almost empty: the pieces are still
  * equal. */
 static void short_ends_go_round(void **state)
 {
@@ -91,11 +91,11 @@ static void short_ends_go_round(void **state)
 		size_t given[3] = {0};
 
 		for (uint64_t step = 0; step < 600; step++) {
-			struct ina_share shares[3];
+			struct ina_piece pieces[3];
 
-			ina_shares_cut(equal, channels, step, 4 * UNIT + 1, UNIT, shares);
+			ina_shares_cut(equal, channels, step, 4 * UNIT + 1, UNIT, pieces);
 			for (int c = 0; c < channels; c++)
-				given[c] += shares[c].bytes;
+				given[c] += pieces[c].bytes;
 		}
 		for (int c = 0; c < channels; c++)
 			assert_in_range(given[c] * (size_t)channels, 600 * 4 * UNIT * 97 / 100,
@@ -103,8 +103,8 @@ static void short_ends_go_round(void **state)
 	}
 }
 
-/* Steps of a few units: over many of them each channel has its share. */
-static void parts_are_right_over_steps(void **state)
+/* Steps of a few units: over many of them each channel has elements by its weight. */
+static void pieces_follow_the_weights(void **state)
 {
 	uint64_t seed = 8;
 
@@ -120,11 +120,11 @@ static void parts_are_right_over_steps(void **state)
 		for (int c = 0; c < channels; c++)
 			all += weights[c] = 1 + (uint32_t)(ina_random(&seed) % INA_SHARES_WHOLE);
 		for (uint64_t step = first; step < first + 1000; step++) {
-			struct ina_share shares[INA_MAX_CHANNELS];
+			struct ina_piece pieces[INA_MAX_CHANNELS];
 
-			ina_shares_cut(weights, channels, step, units * UNIT, UNIT, shares);
+			ina_shares_cut(weights, channels, step, units * UNIT, UNIT, pieces);
 			for (int c = 0; c < channels; c++)
-				given[c] += shares[c].bytes / UNIT;
+				given[c] += pieces[c].bytes / UNIT;
 		}
 		for (int c = 0; c < channels; c++)
 			assert_in_range(given[c] + 5, 1000 * units * weights[c] / all,
@@ -172,7 +172,7 @@ static void idle(void **state)
 
 /* A channel that is idle for half of the time gets a quarter more, as long as it is the same
  * channel. */
-static void parts(void **state)
+static void rates(void **state)
 {
 	static const struct {
 		struct ina_shares_known known;
@@ -189,7 +189,7 @@ static void parts(void **state)
 	        {{0, {1024, 512, 1024}, 512, 0}, {INT32_MAX, 0, 50}, {1024, 512, 1024}},
 	        /* It was a different channel. */
 	        {{0, {1024, 1024, 1024}, 512, 2}, {512, 0, 0}, {1024, 910, 910}},
-	        /* A channel with a small part keeps some of it, and can get the rest back. */
+	        /* A channel with a small rate keeps some of it, and can get the rest back. */
 	        {{0, {1024, 70, 1024}, 512, 0}, {1024, 0, 1024}, {1024, 64, 1024}},
 	        {{0, {1024, 64, 1024}, 512, 1}, {0, 1024, 0}, {1024, 96, 1024}},
 	        /* A lost channel does not count, and its weight stays unchanged. */
@@ -202,12 +202,12 @@ static void parts(void **state)
 		struct ina_shares_known known = cases[i].known;
 
 		ina_shares_learn(&known, 3, cases[i].idle);
-		assert_memory_equal(known.parts, cases[i].wanted, sizeof(cases[i].wanted));
+		assert_memory_equal(known.rates, cases[i].wanted, sizeof(cases[i].wanted));
 	}
 }
 
 /* Two channels, one of them k times as fast: soon both finish at the same time. */
-static void parts_settle(void **state)
+static void rates_settle(void **state)
 {
 	(void)state;
 	for (uint32_t k = 1; k <= 10; k++) {
@@ -215,17 +215,17 @@ static void parts_settle(void **state)
 
 		ina_shares_open(&known, 0);
 		for (int tally = 0; tally < 40; tally++) {
-			bool is_ahead = known.parts[0] < known.parts[1] * k;
+			bool is_ahead = known.rates[0] < known.rates[1] * k;
 			int32_t idle_at[2] = {is_ahead ? INA_SHARES_WHOLE : 0, 0};
 
 			ina_shares_learn(&known, 2, idle_at);
 		}
-		assert_in_range(3 * known.parts[1] * k, 2 * known.parts[0], 3 * known.parts[0]);
+		assert_in_range(3 * known.rates[1] * k, 2 * known.rates[0], 3 * known.rates[0]);
 	}
 }
 
-/* A change takes effect two tallies later: the parts still settle. */
-static void parts_do_not_swing(void **state)
+/* A change takes effect two tallies later: the rates still settle. */
+static void rates_do_not_swing(void **state)
 {
 	struct ina_shares_known known;
 	uint32_t before[2];
@@ -233,7 +233,7 @@ static void parts_do_not_swing(void **state)
 
 	(void)state;
 	ina_shares_open(&known, 0);
-	before[0] = before[1] = now = 1024 * known.parts[0] / known.parts[1];
+	before[0] = before[1] = now = 1024 * known.rates[0] / known.rates[1];
 	for (int tally = 0; tally < 100; tally++) {
 		bool is_ahead = before[0] < 2 * 1024;
 		int32_t idle_at[2] = {is_ahead ? INA_SHARES_WHOLE : 0,
@@ -242,7 +242,7 @@ static void parts_do_not_swing(void **state)
 		ina_shares_learn(&known, 2, idle_at);
 		before[0] = before[1];
 		before[1] = now;
-		now = 1024 * known.parts[0] / known.parts[1];
+		now = 1024 * known.rates[0] / known.rates[1];
 		if (tally > 60)
 			assert_in_range(now, 2 * 1024 * 85 / 100, 2 * 1024 * 115 / 100);
 	}
@@ -256,10 +256,10 @@ int main(void)
 	        cmocka_unit_test(short_ends_go_round),
 	        cmocka_unit_test(weights),
 	        cmocka_unit_test(idle),
-	        cmocka_unit_test(parts),
-	        cmocka_unit_test(parts_settle),
-	        cmocka_unit_test(parts_are_right_over_steps),
-	        cmocka_unit_test(parts_do_not_swing),
+	        cmocka_unit_test(rates),
+	        cmocka_unit_test(rates_settle),
+	        cmocka_unit_test(pieces_follow_the_weights),
+	        cmocka_unit_test(rates_do_not_swing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

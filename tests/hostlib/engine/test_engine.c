@@ -40,7 +40,7 @@ static int open_comm(void **state)
 	options.ranks = comm->ranks = RANKS;
 	options.root = "127.0.0.1";
 	options.timeout_ms = 10000;
-	fake_open(&comm->network.fabric, 1, RANKS);
+	fake_open(&comm->network.transport, 1, RANKS);
 	ina_control_init(&comm->control, 1, RANKS);
 	if (ina_settings_make(&comm->settings, &options, &failure) != INA_OK ||
 	    ina_network_open(&comm->network, &comm->control, &comm->settings, 7, &failure) !=

@@ -44,7 +44,7 @@ static int open_joining(void **state)
 	options.rank = 0;
 	options.ranks = RANKS;
 	options.root = "127.0.0.1";
-	fake_open(&network.fabric, 0, RANKS);
+	fake_open(&network.transport, 0, RANKS);
 	assert_int_equal(ina_settings_make(&settings, &options, &failure), INA_OK);
 	ina_control_init(&control, 0, RANKS);
 	assert_int_equal(ina_network_open(&network, &control, &settings, 7, &failure), INA_OK);
@@ -215,11 +215,11 @@ static int open_looking(void **state)
 	static struct ina_endpoint endpoints[RANKS];
 
 	open_joining(state);
-	network.fabric.endpoints = endpoints;
+	network.transport.endpoints = endpoints;
 	settings.options.algorithm = INA_ALGORITHM_AUTO;
 	ina_innet_reset(&network.innet);
 	for (int p = 0; p < INA_PURPOSE_COUNT; p++)
-		ina_transport_set_rank_order(&network.fabric, (enum ina_purpose)p);
+		ina_transport_set_rank_order(&network.transport, (enum ina_purpose)p);
 	rejoin = (struct ina_rejoin){0};
 	assert_true(ina_rejoin_look_out(&rejoin, &context));
 	return 0;
@@ -330,7 +330,7 @@ static void where_no_switch_answers_the_connection_stays(void **state)
 	look(0);
 	assert_int_equal(share(0, INA_PATH_CAME), INA_REJOIN_REFUSED);
 	assert_true(rejoin.looks && !rejoin.has_sent);
-	assert_ptr_equal(network.fabric.connections[INA_PURPOSE_AGGREGATE].tx, &tx->id);
+	assert_ptr_equal(network.transport.connections[INA_PURPOSE_AGGREGATE].tx, &tx->id);
 	assert_int_equal(rx->posted, posted + 1);
 	assert_true(rejoin.next_ms > ina_now_ms());
 }
@@ -342,7 +342,7 @@ static void a_switch_that_answers_everybody_is_asked(void **state)
 	assert_int_equal(share(7, INA_PATH_CAME), INA_REJOIN_UNDER_WAY);
 	assert_int_equal(rejoin.stage, INA_REJOIN_GATHER);
 	assert_false(rejoin.looks);
-	assert_null(network.fabric.connections[INA_PURPOSE_AGGREGATE].tx);
+	assert_null(network.transport.connections[INA_PURPOSE_AGGREGATE].tx);
 }
 
 static void a_switch_that_answers_some_is_not(void **state)
@@ -378,7 +378,7 @@ static void a_failed_connection_is_no_fault_and_not_used_again(void **state)
 	note_asked();
 	assert_int_equal(share(0, INA_PATH_CAME), INA_REJOIN_REFUSED);
 	assert_false(rejoin.looks);
-	assert_null(network.fabric.connections[INA_PURPOSE_AGGREGATE].tx);
+	assert_null(network.transport.connections[INA_PURPOSE_AGGREGATE].tx);
 	/* Its later completions do not concern the next one. */
 	ina_lookout_renew(&network.lookout);
 	fake_complete(rx->ids[rx->posted - 1], IBV_WC_WR_FLUSH_ERR, 0);

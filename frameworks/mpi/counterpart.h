@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A channel holds the libina communicator that belongs to an MPI communicator, and is an attribute
- * of it. The first collective creates the channel, and the first one for libina opens it. talk.h
- * describes the messages between its ranks.
+ * A counterpart holds the libina communicator that belongs to an MPI communicator, and is an
+ * attribute of it. The first collective creates the counterpart, and the first one for libina opens
+ * it. talk.h describes the messages between its ranks.
  */
-#ifndef INA_MPI_CHANNEL_H
-#define INA_MPI_CHANNEL_H
+#ifndef INA_MPI_COUNTERPART_H
+#define INA_MPI_COUNTERPART_H
 
 #include <mpi.h>
 #include <pthread.h>
@@ -28,18 +28,19 @@ enum ina_mpi_phase {
 	INA_MPI_DECIDED, /* all ranks use libina, or all leave the calls to MPI */
 };
 
-struct ina_mpi_channel {
-	struct ina_mpi_channel *next; /* in the list of all channels */
-	enum ina_mpi_why why;         /* INA_MPI_BY_INA, or why MPI carries out its calls */
+struct ina_mpi_counterpart {
+	struct ina_mpi_counterpart *next; /* in the list of all counterparts */
+	enum ina_mpi_why why;             /* INA_MPI_BY_INA, or why MPI carries out its calls */
 	MPI_Comm mpi;
 	int rank;
 	int ranks;
 	int *world_ranks;
 	uint32_t root;            /* the address of rank 0 */
-	uint64_t cookie;          /* identifies the channel; rank 0 chooses it at random */
+	uint64_t cookie;          /* identifies the counterpart; rank 0 chooses it at random */
 	MPI_Request cookie_comes; /* the lock protects this and all that follows */
 
-	pthread_t thread; /* opens the channel, finishes nonblocking calls, closes the channel */
+	pthread_t thread; /* opens the counterpart, finishes nonblocking calls, closes the
+	                     counterpart */
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
 	enum ina_mpi_phase phase;

@@ -80,8 +80,7 @@ static unsigned or_default(unsigned number, unsigned by_default)
 	return number ? number : by_default;
 }
 
-struct engine *model_aggregator_open(const struct engine_config *wanted, engine_emit *emit,
-                                     void *context, char *error, size_t error_bytes)
+static struct aggregator_config configure(const struct engine_config *wanted)
 {
 	struct aggregator_config config = {
 	        .ports = wanted->ports < 2 ? 2 : wanted->ports,
@@ -100,6 +99,17 @@ struct engine *model_aggregator_open(const struct engine_config *wanted, engine_
 	                  .uplinks = wanted->uplinks,
 	                  .id = wanted->number + 1},
 	};
+
+	_Static_assert(sizeof(config.port_priority) == sizeof(wanted->port_priority),
+	               "the model has as many ports as an engine");
+	memcpy(config.port_priority, wanted->port_priority, sizeof(config.port_priority));
+	return config;
+}
+
+struct engine *model_aggregator_open(const struct engine_config *wanted, engine_emit *emit,
+                                     void *context, char *error, size_t error_bytes)
+{
+	const struct aggregator_config config = configure(wanted);
 	struct model_engine *model;
 
 	if (config.ports > AGGREGATOR_PORTS_MAX) {
@@ -111,9 +121,6 @@ struct engine *model_aggregator_open(const struct engine_config *wanted, engine_
 	model = calloc(1, sizeof(*model));
 	if (!model)
 		goto out_error;
-	_Static_assert(sizeof(config.port_priority) == sizeof(wanted->port_priority),
-	               "the model has as many ports as an engine");
-	memcpy(config.port_priority, wanted->port_priority, sizeof(config.port_priority));
 	model->aggregator = aggregator_open(&config, emit, context);
 	if (!model->aggregator && errno == EINVAL) {
 		snprintf(error, error_bytes,
