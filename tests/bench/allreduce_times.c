@@ -21,9 +21,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "ina.h"
 
 #define ROUNDS_MAX 1000
@@ -46,14 +46,6 @@ struct bench {
 	float *recv;
 	double times_s[ROUNDS_MAX];
 };
-
-static double now_s(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
 
 /* Whole numbers, so that every order of addition gives the same result. */
 static float element(int rank, size_t i)
@@ -100,12 +92,12 @@ static enum ina_status run_round(struct bench *bench, double *time_s)
 
 	if (bench->compute_us)
 		usleep(bench->compute_us);
-	start_s = now_s();
+	start_s = ina_now_s();
 	for (int call = 0; call < bench->calls; call++)
 		for (int i = 0; i < bench->sizes && status == INA_OK; i++)
 			status = ina_allreduce(bench->comm, bench->send, bench->recv,
 			                       bench->counts[i], INA_FLOAT32, INA_SUM);
-	*time_s = (now_s() - start_s) / bench->calls;
+	*time_s = (ina_now_s() - start_s) / bench->calls;
 	return status;
 }
 
@@ -114,7 +106,7 @@ static void mark(const struct bench *bench, const char *name)
 	printf("{\"mark\": \"%s\"}\n", name);
 	fflush(stdout);
 	if (bench->rest_us)
-		usleep(2 * bench->rest_us - (uint64_t)(now_s() * 1e6) % bench->rest_us);
+		usleep(2 * bench->rest_us - (uint64_t)(ina_now_s() * 1e6) % bench->rest_us);
 }
 
 static enum ina_status run(struct bench *bench)
@@ -123,10 +115,10 @@ static enum ina_status run(struct bench *bench)
 	enum ina_status status = run_round(bench, &ignored_s);
 
 	mark(bench, "begin");
-	bench->began_s = now_s();
+	bench->began_s = ina_now_s();
 	for (int round = 0; round < bench->rounds && status == INA_OK; round++)
 		status = run_round(bench, &bench->times_s[round]);
-	bench->ended_s = now_s();
+	bench->ended_s = ina_now_s();
 	mark(bench, "end");
 	return status;
 }

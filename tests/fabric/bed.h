@@ -13,6 +13,7 @@
 
 #include "wire/ina_wire.h"
 #include "engine.h"
+#include "frames.h"
 
 enum {
 	HOSTS_MAX = 32,
@@ -229,10 +230,6 @@ bool bed_chance(struct bed *bed, unsigned of_a_million);
 /* frame.c */
 struct frame *frame_new(struct bed *bed);
 void frame_free(struct bed *bed, struct frame *frame);
-/* Adds headers and iCRC to a payload. */
-void frame_fill(struct frame *frame, unsigned from, unsigned to, uint32_t qpn, uint32_t psn,
-                uint8_t opcode, bool asks_for_ack, const void *payload, unsigned payload_bytes);
-bool frame_is_intact(const struct frame *frame);
 const uint8_t *frame_payload(const struct frame *frame);
 unsigned frame_payload_bytes(const struct frame *frame);
 uint8_t frame_opcode(const struct frame *frame);

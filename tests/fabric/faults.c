@@ -53,8 +53,17 @@ static void forge(struct bed *bed, void *who, uint32_t number, struct frame *fra
 	}
 	if (cable->arrive == host_receive)
 		cable = &bed->host_out[rank->host];
-	frame_fill(forged, rank->host, to, job_qpn(bed, job), rank->first_psn + rank->top, 4, false,
-	           zeros, sizeof(zeros));
+	const struct frame_spec spec = {
+	        .source = rank->host,
+	        .destination = to,
+	        .destination_qpn = job_qpn(bed, job),
+	        .psn = rank->first_psn + rank->top,
+	        .opcode = 4, /* SEND Only */
+	        .tos = INA_WIRE_TRAFFIC_CLASS,
+	        .payload = zeros,
+	        .payload_bytes = sizeof(zeros),
+	};
+	forged->length = (uint16_t)frame_write(forged->bytes, &spec);
 	forged->forged = true;
 	bed_at(bed, bed->now + 1, cable->arrive, cable->who, cable->port, forged);
 }

@@ -106,9 +106,18 @@ void packet_fill(struct bed *bed, const struct rank *rank, uint32_t index, struc
 		memcpy(at, &trailer, sizeof(trailer));
 		at += sizeof(trailer);
 	}
-	frame_fill(frame, rank->host, job->ranks[(rank->index + 1) % job->rank_count].host,
-	           job_qpn(bed, job), rank->first_psn + index, opcode, ends || index % 16 == 15,
-	           payload, (unsigned)(at - payload));
+	const struct frame_spec spec = {
+	        .source = rank->host,
+	        .destination = job->ranks[(rank->index + 1) % job->rank_count].host,
+	        .destination_qpn = job_qpn(bed, job),
+	        .psn = rank->first_psn + index,
+	        .opcode = opcode,
+	        .asks_for_ack = ends || index % 16 == 15,
+	        .tos = INA_WIRE_TRAFFIC_CLASS,
+	        .payload = payload,
+	        .payload_bytes = (size_t)(at - payload),
+	};
+	frame->length = (uint16_t)frame_write(frame->bytes, &spec);
 }
 
 struct rank *frame_sender(struct bed *bed, const struct frame *frame)

@@ -187,8 +187,8 @@ static void accept(struct bed *bed, struct rank *rank, const struct rank *sender
 
 static void receive_data(struct bed *bed, unsigned host, struct frame *frame)
 {
-	struct rank *sender =
-	        frame_to(frame) == host && frame_is_intact(frame) ? frame_sender(bed, frame) : NULL;
+	bool is_mine = frame_to(frame) == host && frame_is_intact(frame->bytes, frame->length);
+	struct rank *sender = is_mine ? frame_sender(bed, frame) : NULL;
 
 	if (!sender)
 		return;

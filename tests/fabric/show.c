@@ -32,7 +32,7 @@ void frame_show(struct bed *bed, const struct frame *frame)
 		printf(": job %u, rank %u, packet %d", sender->job->number, sender->index, index);
 		show_sum(sender, index, frame);
 	}
-	if (!frame_is_intact(frame))
+	if (!frame_is_intact(frame->bytes, frame->length))
 		printf(", damaged");
 	printf("%s\n", frame->forged ? ", forged" : "");
 }

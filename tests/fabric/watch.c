@@ -38,7 +38,7 @@ void watch_in(struct node *node, unsigned port, const struct frame *frame)
 {
 	const struct rank *sender = frame_sender(node->bed, frame);
 
-	if (!sender || !frame_is_intact(frame))
+	if (!sender || !frame_is_intact(frame->bytes, frame->length))
 		return;
 	struct seen *seen = seen_of(node, sender->job);
 	int32_t index = frame_index(sender, frame);
@@ -103,7 +103,7 @@ void watch_out(struct node *node, const struct frame *frame)
 	struct bed *bed = node->bed;
 	struct rank *sender = frame_sender(bed, frame);
 
-	if (!sender || sender->job->is_ending || !frame_is_intact(frame))
+	if (!sender || sender->job->is_ending || !frame_is_intact(frame->bytes, frame->length))
 		return;
 	struct job *job = sender->job;
 	const struct rank *receiver = &job->ranks[(sender->index + 1) % job->rank_count];

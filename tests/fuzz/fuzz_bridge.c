@@ -4,8 +4,11 @@
  * its table of addresses, faults, calendar, capture and statistics, and a model of the aggregator
  * at each. It gets any frames at any time.
  *
- *   input = faults and fabric (8 bytes), then steps: a byte of time, a byte for the event, then a
- *   frame as traffic.h writes it, or any bytes
+ *   input = faults and fabric (8 bytes), then steps
+ *   step  = 1 byte: bits 0-1: event (enum switch_event); bits 2-5: time since the last step;
+ *           then a frame as in traffic.h, or for SWITCH_CLOSES 1 byte: the port
+ *
+ * Times grow in powers of two, from nothing to about 8 ms: past every limit of the switch.
  *
  * No memory is lost: every frame is back in the pool at the end. The capture can be read back and
  * holds the frames that were counted; the statistics are JSON.
@@ -26,7 +29,7 @@
 #include "sim-bridge/switch/fabric.h"
 #include "fuzz.h"
 #include "sim-bridge/cli/stats.h"
-#include "switch_frames.h"
+#include "traffic.h"
 
 enum {
 	PORTS = 3, /* one of them has no rank */
@@ -186,27 +189,43 @@ static bool is_without_faults(const struct fabric *fabric)
 	       faults->corrupt == 0 && faults->delay_ns == 0;
 }
 
-static void one_step(struct fabric *fabric, struct switch_frames *frames, uint64_t *time_ns)
+/* The next frame of the input. The ends of times in it mean nothing here: the switch has a clock.
+ */
+static struct frame *read_frame(struct frame_pool *pool, struct traffic *traffic, unsigned *port)
 {
-	struct switch_step step = switch_frames_step(frames);
+	struct frame *frame = frame_new(pool);
+	struct roce_frame next = {.length = 0};
 
-	*time_ns += step.time_ns;
-	if (step.what == SWITCH_CLOSES) {
-		fabric_close_host(fabric, step.port % PORTS);
-	} else if (step.what == SWITCH_WAITS) {
+	if (!frame)
+		return NULL; /* as port_read() would have dropped it */
+	while (next.length == 0 && traffic_next(traffic, &next, port))
+		;
+	if (next.length < FRAME_BYTES_MIN) {
+		frame_drop(frame);
+		return NULL;
+	}
+	frame->length = (unsigned)next.length;
+	memcpy(frame->bytes, next.bytes, next.length);
+	return frame;
+}
+
+static void one_step(struct fabric *fabric, struct traffic *traffic, uint64_t *time_ns)
+{
+	const uint8_t step = traffic_take(traffic);
+	const unsigned event = step & 3, time = step >> 2 & 0xF;
+
+	*time_ns += time ? UINT64_C(256) << time : 0;
+	if (event == SWITCH_CLOSES) {
+		fabric_close_host(fabric, traffic_take(traffic) % PORTS);
+	} else if (event == SWITCH_WAITS) {
 		fabric_advance(fabric, *time_ns);
 	} else {
-		struct frame *frame = frame_new(fabric->network.pool);
-		uint8_t source[6];
 		unsigned port = 0;
+		struct frame *frame = read_frame(fabric->network.pool, traffic, &port);
+		uint8_t source[6];
 
 		if (!frame)
-			return; /* as port_read() would have dropped it */
-		frame->length = switch_frames_frame(frames, frame->bytes, &port);
-		if (frame->length < FRAME_BYTES_MIN) {
-			frame_drop(frame);
 			return;
-		}
 		memcpy(source, frame->bytes + 6, sizeof(source));
 		fence(frame);
 		fabric_receive(fabric, port % PORTS, *time_ns, frame);
@@ -231,6 +250,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)
 {
 	static struct options options;
 	static struct fabric fabric;
+	static struct traffic traffic;
 	struct frame_pool pool;
 	struct totals totals = {.pool = &pool};
 	uint64_t time_ns = 0;
@@ -256,10 +276,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)
 	fabric.capture = capture_open(path, CAPTURE_BYTES_MAX, 0, error, sizeof(error));
 	FUZZ_CHECK(fd >= 0 && fabric.capture);
 
-	struct switch_frames *frames = switch_frames_open(input + FAULT_BYTES, size - FAULT_BYTES);
-	for (unsigned steps = 0; switch_frames_left(frames) && steps < STEPS_MAX; steps++)
-		one_step(&fabric, frames, &time_ns);
-	switch_frames_close(frames);
+	traffic_start(&traffic, input + FAULT_BYTES, size - FAULT_BYTES);
+	for (unsigned steps = 0; traffic.left > 0 && steps < STEPS_MAX; steps++)
+		one_step(&fabric, &traffic, &time_ns);
 	fabric_advance(&fabric, time_ns + 1000000000u);
 	FUZZ_CHECK(calendar_next(&fabric.calendar) == CALENDAR_NEVER);
 	check_stats(&options, &fabric);

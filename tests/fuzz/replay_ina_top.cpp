@@ -10,6 +10,7 @@
 // in which one does ends there.
 
 #include "aggregator_rtl.hpp"
+#include "counters.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -32,15 +33,6 @@ namespace
 
 constexpr unsigned PORTS = INA_PORT_COUNT;
 constexpr uint64_t CLOCKS_MOST = 20000; // after this time a pipeline is stuck
-
-// Its place in model/counters.h.
-constexpr unsigned ANSWERS_DROPPED = 19;
-
-const char *const counter_names[] = {
-#define X(name, meaning) #name,
-        INA_COUNTERS(X)
-#undef X
-};
 
 /// One input, from the reset on.
 class Replay
@@ -73,7 +65,7 @@ class Replay
 	/// Returns the number of frames; adds to the counters.
 	uint64_t run(uint64_t *totals)
 	{
-		frame next;
+		roce_frame next;
 		unsigned port;
 
 		while (!is_over && traffic_next(&input, &next, &port)) {
@@ -202,7 +194,7 @@ class Replay
 		for (unsigned i = 0; i < INA_COUNTER_COUNT; i++)
 			CHECK(rtl.counter(i) == want[i],
 			      "%s, after frame %llu: %s is %llu, not %llu", name.c_str(),
-			      static_cast<unsigned long long>(frames), counter_names[i],
+			      static_cast<unsigned long long>(frames), counters::names[i],
 			      static_cast<unsigned long long>(rtl.counter(i)),
 			      static_cast<unsigned long long>(want[i]));
 	}
@@ -246,9 +238,9 @@ int main(int argc, char **argv)
 	/* A corpus makes each counter move, */
 	for (unsigned i = 0; i < INA_COUNTER_COUNT && inputs > 1; i++) {
 		/* except this one: the frames come one by one, so no answer waits for its turn. */
-		if (i == ANSWERS_DROPPED)
+		if (i == counters::answers_dropped)
 			continue;
-		CHECK(totals[i] > 0, "no input moves %s", counter_names[i]);
+		CHECK(totals[i] > 0, "no input moves %s", counters::names[i]);
 	}
 	std::printf("rtl      %10llu frames of %llu inputs: the RTL as the model\n",
 	            static_cast<unsigned long long>(frames),

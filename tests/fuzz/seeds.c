@@ -12,7 +12,6 @@
 #include <sys/stat.h>
 
 #include "hostlib/control/control.h"
-#include "switch_frames.h"
 #include "traffic.h"
 
 struct seed {
@@ -236,11 +235,11 @@ static void too_large(struct seed *seed)
 static void raw(struct seed *seed, unsigned rank, uint8_t opcode, uint8_t tos)
 {
 	static const uint8_t payload[64] = {0x49, 0x4E, 1, 1};
-	struct frame frame;
+	struct roce_frame frame;
 
 	frame_make(&frame, &(struct frame_spec){
-	                           .rank = rank,
-	                           .rank_count = 2,
+	                           .source = rank,
+	                           .destination = 1 - rank,
 	                           .destination_qpn = 0x11,
 	                           .psn = 0xFFFFF8,
 	                           .opcode = opcode,

@@ -8,7 +8,6 @@
 
 enum {
 	ROCE_HEADERS_BYTES = FRAME_HEADER_BYTES,
-	PSN_MASK = 0xFFFFFF,
 	CONTROL_MESSAGE_BYTES = 48, /* JOIN, LEAVE: header and trailer */
 	MESSAGE_BYTES_MAX = TRAFFIC_PACKETS_MAX * 4096,
 };
@@ -130,7 +129,7 @@ static uint32_t element_of(unsigned job, unsigned port, unsigned number, unsigne
 	return bits % 5 == 0 ? special[bits >> 8 & 7] : bits;
 }
 
-static void make_frame(struct frame *frame, const struct traffic_job *job, unsigned job_number,
+static void make_frame(struct roce_frame *frame, const struct traffic_job *job, unsigned job_number,
                        unsigned port, unsigned number, unsigned packet, uint32_t ordinal)
 {
 	uint32_t elements[MESSAGE_BYTES_MAX / 4];
@@ -144,11 +143,11 @@ static void make_frame(struct frame *frame, const struct traffic_job *job, unsig
 	size_t bytes = message_make(message, &plan.header, elements, port);
 	assert(bytes <= sizeof(message));
 	frame_make(frame, &(struct frame_spec){
-	                          .rank = port,
-	                          .rank_count = TRAFFIC_PORTS,
+	                          .source = port,
+	                          .destination = (port + 1) % TRAFFIC_PORTS,
 	                          .destination_qpn = 0x11 + job_number,
 	                          /* One job's PSNs wrap. */
-	                          .psn = (0xFFFFF8 + 0x10000 * job_number + ordinal) & PSN_MASK,
+	                          .psn = 0xFFFFF8 + 0x10000 * job_number + ordinal,
 	                          .opcode = first ? (last ? 0x04 : 0x00) : (last ? 0x02 : 0x01),
 	                          .tos = port == 0 && number % 8 == 7 ? 0xAF : 0xAE, /* ECN = 3 */
 	                          .payload = message + (size_t)packet * plan.packet_bytes,
@@ -158,7 +157,7 @@ static void make_frame(struct frame *frame, const struct traffic_job *job, unsig
 }
 
 /* The packet at the rank's position. Reads the shape of a message that neither rank has reached. */
-static void make_current(struct traffic *traffic, struct frame *frame, unsigned job_number,
+static void make_current(struct traffic *traffic, struct roce_frame *frame, unsigned job_number,
                          unsigned port)
 {
 	struct traffic_job *job = &traffic->jobs[job_number];
@@ -187,7 +186,7 @@ static void advance(struct traffic_job *job, unsigned job_number, unsigned port)
 }
 
 /* The packet that is `back` before the rank's position, or its first one. */
-static void make_earlier(struct traffic *traffic, struct frame *frame, unsigned job_number,
+static void make_earlier(struct traffic *traffic, struct roce_frame *frame, unsigned job_number,
                          unsigned port, unsigned back)
 {
 	const struct traffic_job *job = &traffic->jobs[job_number];
@@ -213,8 +212,8 @@ static void make_earlier(struct traffic *traffic, struct frame *frame, unsigned 
 }
 
 /* The current packet with a later PSN. */
-static void make_ahead(struct traffic *traffic, struct frame *frame, unsigned job, unsigned port,
-                       unsigned left_out)
+static void make_ahead(struct traffic *traffic, struct roce_frame *frame, unsigned job,
+                       unsigned port, unsigned left_out)
 {
 	uint32_t *ordinal = &traffic->jobs[job].at[port].ordinal;
 	uint32_t here = *ordinal;
@@ -225,7 +224,7 @@ static void make_ahead(struct traffic *traffic, struct frame *frame, unsigned jo
 }
 
 /* Places 0 to 191 count from the start, the others from the end: iCRC and trailer. */
-static void patch(struct traffic *traffic, struct frame *frame, unsigned count)
+static void patch(struct traffic *traffic, struct roce_frame *frame, unsigned count)
 {
 	for (unsigned i = 0; i <= count; i++) {
 		unsigned place = traffic_take(traffic);
@@ -238,13 +237,13 @@ static void patch(struct traffic *traffic, struct frame *frame, unsigned count)
 	}
 }
 
-static bool has_headers(const struct frame *frame)
+static bool has_headers(const struct roce_frame *frame)
 {
 	return frame->length >= ROCE_HEADERS_BYTES + 4;
 }
 
 /* Shortens for bytes below 128, otherwise lengthens; amount 1: with lengths and iCRC to match. */
-static void resize(struct frame *frame, unsigned amount, uint8_t by)
+static void resize(struct roce_frame *frame, unsigned amount, uint8_t by)
 {
 	if (by < 128) {
 		frame->length -= min(by + 1, (unsigned)frame->length - 1);
@@ -262,7 +261,7 @@ static void resize(struct frame *frame, unsigned amount, uint8_t by)
 	frame_seal(frame);
 }
 
-static void spoil_duplicate(struct frame *frame, unsigned amount)
+static void spoil_duplicate(struct roce_frame *frame, unsigned amount)
 {
 	enum { A_QUAD_LESS = 15, A_QUAD_MORE = 128 + 15, JOB_ID_AT = FRAME_HEADER_BYTES + 8 };
 
@@ -274,14 +273,14 @@ static void spoil_duplicate(struct frame *frame, unsigned amount)
 	}
 }
 
-static void insert_tag(struct frame *frame, uint8_t low_bits)
+static void insert_tag(struct roce_frame *frame, uint8_t low_bits)
 {
 	memmove(frame->bytes + 16, frame->bytes + 12, frame->length - 12);
 	memcpy(frame->bytes + 12, (const uint8_t[4]){0x81, 0x00, 0x00, low_bits}, 4);
 	frame->length += 4;
 }
 
-static void make_raw(struct traffic *traffic, struct frame *frame, unsigned amount)
+static void make_raw(struct traffic *traffic, struct roce_frame *frame, unsigned amount)
 {
 	unsigned length = 1 + 4 * traffic_take(traffic) + amount;
 
@@ -290,7 +289,7 @@ static void make_raw(struct traffic *traffic, struct frame *frame, unsigned amou
 	frame->length = length;
 }
 
-bool traffic_next(struct traffic *traffic, struct frame *frame, unsigned *port)
+bool traffic_next(struct traffic *traffic, struct roce_frame *frame, unsigned *port)
 {
 	if (traffic->left == 0 || traffic->entries == TRAFFIC_ENTRIES_MAX)
 		return false;

@@ -54,6 +54,9 @@ enum traffic_what {
 	TRAFFIC_RAW, /* 1 byte: length / 4; the bytes of the frame from the input */
 };
 
+/* What happens at a switch, between and with the frames: fuzz_bridge.c. */
+enum switch_event { SWITCH_FRAME, SWITCH_FRAME_TOO, SWITCH_WAITS, SWITCH_CLOSES };
+
 /*
  * The aggregator for this traffic; the RTL's bench is built with the same numbers. If the input's
  * first entry is the end of a quiet time, it has a quiet time.
@@ -86,11 +89,11 @@ struct traffic {
 void traffic_start(struct traffic *traffic, const uint8_t *input, size_t length);
 
 /*
- * The next frame: 1 to FRAME_BYTES_MAX bytes, and its port. A length of 0 means the end of a
+ * The next frame: 1 to ROCE_FRAME_BYTES_MAX bytes, and its port. A length of 0 means the end of a
  * time-to-live (port 0) or of a quiet time (port 1). Returns false at the end of the input, or
  * after TRAFFIC_ENTRIES_MAX entries.
  */
-bool traffic_next(struct traffic *traffic, struct frame *frame, unsigned *port);
+bool traffic_next(struct traffic *traffic, struct roce_frame *frame, unsigned *port);
 
 /* The next byte of the input, for other uses; 0 after its end. */
 uint8_t traffic_take(struct traffic *traffic);

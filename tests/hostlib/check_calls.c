@@ -20,9 +20,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "ina.h"
 
 #define MANY         300
@@ -219,14 +219,6 @@ static int check_threads(void)
 	return failed;
 }
 
-static double now_s(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
 /* The part of one communicator in check_poll(). */
 struct polled {
 	ina_comm *comm;
@@ -284,7 +276,7 @@ static int check_poll(void)
 		if (start_polled(&both[k], 1000u * (unsigned int)k) != 0)
 			return 1;
 	}
-	start_s = now_s();
+	start_s = ina_now_s();
 	while (both[0].request || both[1].request) {
 		for (int k = 0; k < 2; k++) {
 			if (test_polled(&both[k], 1000u * (unsigned int)k) != 0)
@@ -306,7 +298,7 @@ static int check_poll(void)
 		return 1;
 	}
 	/* If only the tick of half a second woke it, each call would take at least one tick. */
-	if (now_s() - start_s > 0.5) {
+	if (ina_now_s() - start_s > 0.5) {
 		fprintf(stderr, "check_calls: completions woke no thread\n");
 		return 1;
 	}

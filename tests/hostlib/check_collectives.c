@@ -45,16 +45,9 @@ static int rank;
 static int ranks;
 static uint32_t drawn;
 
-static uint32_t hash(uint32_t x)
-{
-	x = (x ^ (x >> 16)) * 0x7FEB352Du; /* Wellons, hash-prospector */
-	x = (x ^ (x >> 15)) * 0x846CA68Bu;
-	return x ^ (x >> 16);
-}
-
 static uint32_t draw(uint32_t below)
 {
-	return hash(++drawn) % below;
+	return reference_hash(++drawn) % below;
 }
 
 /* The bits of a small number, of each type. */
@@ -79,10 +72,11 @@ static reference_bits small(enum ina_type type, int value)
 /* Element `index` of a rank's send: any bits if the collective only moves them. */
 static reference_bits element_of(const struct call *call, int of, size_t index)
 {
-	uint32_t noise = hash(call->seed ^ hash((uint32_t)of * 65537 ^ (uint32_t)index));
+	uint32_t noise =
+	        reference_hash(call->seed ^ reference_hash((uint32_t)of * 65537 ^ (uint32_t)index));
 
 	if (call->kind == ALL_GATHER || call->kind == BROADCAST)
-		return ((uint64_t)hash(noise) << 32 | noise) &
+		return ((uint64_t)reference_hash(noise) << 32 | noise) &
 		       (UINT64_MAX >> (64 - 8 * reference_bytes(call->type)));
 	if (call->op == INA_PROD)
 		return small(call->type, (int)(noise % 2) + 1);

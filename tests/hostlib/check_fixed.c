@@ -28,20 +28,14 @@ struct check {
 	float *recv;
 };
 
-static uint32_t hash(uint32_t x)
-{
-	x = (x ^ (x >> 16)) * 0x7FEB352Du; /* Wellons, hash-prospector */
-	x = (x ^ (x >> 15)) * 0x846CA68Bu;
-	return x ^ (x >> 16);
-}
-
 /* Each block has a different magnitude on each rank: tiny, huge, or all zeros. */
 static float element_of(const struct check *check, int rank, size_t index)
 {
 	uint32_t block = (uint32_t)(index / check->block);
-	int exponent = (int)(hash(block * 64 + (uint32_t)rank) % 250) - 125;
-	double fraction =
-	        (double)(int32_t)hash((uint32_t)index ^ hash((uint32_t)rank + 77)) * 0x1p-31;
+	int exponent = (int)(reference_hash(block * 64 + (uint32_t)rank) % 250) - 125;
+	double fraction = (double)(int32_t)reference_hash((uint32_t)index ^
+	                                                  reference_hash((uint32_t)rank + 77)) *
+	                  0x1p-31;
 
 	if (index == check->first_nan && rank == check->ranks - 1)
 		return block % 2 ? NAN : INFINITY;

@@ -20,9 +20,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "ina.h"
 
 #define COUNT 65536u
@@ -33,14 +33,6 @@
 
 static int32_t send[COUNT];
 static int32_t recv[COUNT];
-
-static double now_s(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
 
 static int wrong(const char *what, const char *text)
 {
@@ -201,12 +193,13 @@ static int survive(int victim)
 		if (reduce(comm) != 0)
 			return 1;
 	}
-	since_s = now_s();
+	since_s = ina_now_s();
 	status = ina_allreduce(comm, send, recv, COUNT, INA_INT32, INA_SUM);
 	snprintf(name, sizeof(name), "rank %d", victim);
-	printf("%s after %.2f s: %s\n", ina_status_name(status), now_s() - since_s,
+	printf("%s after %.2f s: %s\n", ina_status_name(status), ina_now_s() - since_s,
 	       ina_error(comm));
-	if (status != INA_ERR_PEER || !strstr(ina_error(comm), name) || now_s() - since_s > SOON_S)
+	if (status != INA_ERR_PEER || !strstr(ina_error(comm), name) ||
+	    ina_now_s() - since_s > SOON_S)
 		return wrong("a survivor", ina_status_name(status));
 	ina_close(comm);
 	return 0;

@@ -19,9 +19,9 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "ina.h"
 
 #define COUNT    (1u << 18) /* int32: 1 MiB, many messages */
@@ -38,14 +38,6 @@ static int complain(const char *what, const char *why)
 {
 	fprintf(stderr, "check_given_up: %s: %s\n", what, why);
 	return -1;
-}
-
-static double now_s(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
 static int reduce_well(ina_comm *comm, size_t count)
@@ -84,13 +76,13 @@ static int expect(const ina_comm *comm, enum ina_status got, enum ina_status wan
 	char name[16];
 
 	snprintf(name, sizeof(name), "rank %d", culprit);
-	printf("rank %d after %.2f s: %s: %s\n", ina_comm_rank(comm), now_s() - since_s,
+	printf("rank %d after %.2f s: %s: %s\n", ina_comm_rank(comm), ina_now_s() - since_s,
 	       ina_status_name(got), ina_error(comm));
 	if (got != wanted)
 		return complain("another status than", ina_status_name(wanted));
 	if (ina_comm_rank(comm) != culprit && !strstr(ina_error(comm), name))
 		return complain("the text does not name", name);
-	return now_s() - since_s <= SOON_S ? 0 : complain("it came", "too late");
+	return ina_now_s() - since_s <= SOON_S ? 0 : complain("it came", "too late");
 }
 
 /* Starts all-reduces in its own memory, closes, and takes the memory back. */
@@ -108,9 +100,9 @@ static int close_in_the_middle(ina_comm *comm)
 			return complain("start", ina_error(comm));
 	if (ina_test(requests[0], &done) != INA_OK)
 		return complain("test", ina_error(comm));
-	start_s = now_s();
+	start_s = ina_now_s();
 	ina_close(comm);
-	if (now_s() - start_s > SOON_S)
+	if (ina_now_s() - start_s > SOON_S)
 		return complain("ina_close", "took too long");
 	memset(memory, PATTERN, REQUESTS * BYTES);
 	usleep(200000); /* three ACK timeouts */
@@ -123,7 +115,7 @@ static int close_in_the_middle(ina_comm *comm)
 static int lose_a_rank(ina_comm *comm, int culprit)
 {
 	enum ina_status status = INA_OK;
-	double start_s = now_s();
+	double start_s = ina_now_s();
 
 	for (int i = 0; status == INA_OK && i < REQUESTS; i++)
 		status = ina_allreduce(comm, send, recv, COUNT, INA_INT32, INA_SUM);

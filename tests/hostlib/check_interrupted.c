@@ -20,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "ina.h"
 
 #define COUNT      20000u
@@ -38,14 +39,6 @@ static int complain(const char *what, const char *why)
 {
 	fprintf(stderr, "check_interrupted: %s: %s\n", what, why);
 	return -1;
-}
-
-static double now_s(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
 /* Sleeps for the whole time in spite of signals. */
@@ -171,14 +164,14 @@ static enum ina_status reduce_while_stopped(ina_comm *comm, int stopper, double 
 
 	*longest_s = 0;
 	for (int call = 0; status == INA_OK && call < CALLS; call++) {
-		double start_s = now_s();
+		double start_s = ina_now_s();
 
 		if (call == CALLS / 2 && ina_comm_rank(comm) == STOPPED &&
 		    write(stopper, "!", 1) != 1)
 			exit(complain("write", "the stopper has exited"));
 		status = reduce(comm, call);
-		if (now_s() - start_s > *longest_s)
-			*longest_s = now_s() - start_s;
+		if (ina_now_s() - start_s > *longest_s)
+			*longest_s = ina_now_s() - start_s;
 	}
 	return status;
 }

@@ -38,9 +38,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "ina.h"
 
 #define ELEMENTS_MAX (1u << 20)
@@ -61,14 +61,6 @@ struct check {
 	float *recv;
 };
 
-static double now_s(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
 static bool is(const struct check *check, const char *mode)
 {
 	return strcmp(check->mode, mode) == 0;
@@ -77,7 +69,7 @@ static bool is(const struct check *check, const char *mode)
 static int expect(const struct check *check, enum ina_status got, enum ina_status wanted,
                   const char *text, double since_s)
 {
-	double took_s = now_s() - since_s;
+	double took_s = ina_now_s() - since_s;
 	bool named = wanted == INA_OK || strstr(text, "rank 1") != NULL;
 	bool fine = got == wanted && named && took_s < (is(check, "late64") ? LATE_S : SOON_S);
 
@@ -92,7 +84,7 @@ static int check_open(struct check *check)
 	struct ina_options *options = &check->options;
 	char why[INA_ERROR_SIZE];
 	ina_comm *comm;
-	double start_s = now_s();
+	double start_s = ina_now_s();
 	enum ina_status status;
 
 	if (check->odd && is(check, "ranks"))
@@ -153,14 +145,14 @@ static int check_call(const struct check *check, ina_comm *comm)
 	enum ina_type type = INA_FLOAT32;
 	enum ina_op op = INA_SUM;
 	enum ina_status wanted = wanted_of(check);
-	double start_s = now_s();
+	double start_s = ina_now_s();
 	enum ina_status status;
 
 	if (check->odd && (is(check, "exit") || is(check, "exit64")))
 		_exit(0);
 	if (check->odd && is(check, "late64")) {
 		sleep(9);
-		start_s = now_s();
+		start_s = ina_now_s();
 	}
 	if (check->odd && is(check, "calls")) {
 		status = ina_close(comm);
@@ -185,15 +177,15 @@ static int check_call(const struct check *check, ina_comm *comm)
 		return 1;
 	/* The communicator is dead, and reports it again; and closing does not hang. */
 	status = ina_allreduce(comm, check->send, check->recv, count, type, INA_SUM);
-	if (expect(check, status, wanted, ina_error(comm), now_s()) != 0)
+	if (expect(check, status, wanted, ina_error(comm), ina_now_s()) != 0)
 		return 1;
-	start_s = now_s();
+	start_s = ina_now_s();
 	return expect(check, ina_close(comm), INA_OK, "closed", start_s);
 }
 
 static int check_bad(const struct check *check, ina_comm *comm)
 {
-	double start_s = now_s();
+	double start_s = ina_now_s();
 	enum ina_status status;
 
 	if (check->odd) {
@@ -249,7 +241,7 @@ static int run_mode(const char *mode, int number, int rank, int ranks)
 	 * ended or be in another call. A call without the aggregator still finishes the first one.
 	 */
 	if (status == wanted_of(&check) && !is(&check, "bad"))
-		return expect(&check, status, wanted_of(&check), ina_error(comm), now_s());
+		return expect(&check, status, wanted_of(&check), ina_error(comm), ina_now_s());
 	if (status != INA_OK) {
 		fprintf(stderr, "check_mismatch: the first all-reduce: %s\n", ina_error(comm));
 		return 2;

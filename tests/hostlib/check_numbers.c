@@ -33,13 +33,6 @@ struct check {
 	uint8_t *recv;
 };
 
-static uint32_t hash(uint32_t x)
-{
-	x = (x ^ (x >> 16)) * 0x7FEB352Du; /* Wellons, hash-prospector */
-	x = (x ^ (x >> 15)) * 0x846CA68Bu;
-	return x ^ (x >> 16);
-}
-
 /* Bits for the exponents of floats: near each other, so that sums are rounded, or the largest
  * ones. */
 static reference_bits exponents_of(enum ina_type type, bool largest, uint64_t noise)
@@ -63,8 +56,9 @@ static reference_bits exponents_of(enum ina_type type, bool largest, uint64_t no
 static reference_bits element_of(const struct check *check, enum ina_type type, int rank,
                                  size_t index)
 {
-	uint32_t word = hash((uint32_t)index ^ hash((uint32_t)rank ^ check->seed));
-	uint64_t noise = (uint64_t)word << 32 | hash(word);
+	uint32_t word =
+	        reference_hash((uint32_t)index ^ reference_hash((uint32_t)rank ^ check->seed));
+	uint64_t noise = (uint64_t)word << 32 | reference_hash(word);
 	size_t bits = 8 * reference_bytes(type);
 	size_t part = index / 65536;
 

@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "common/clock.h"
 #include "ina.h"
 
 #define COUNT 20000u
@@ -29,14 +29,6 @@ static int complain(const char *what, const char *why)
 {
 	fprintf(stderr, "check_options: %s: %s\n", what, why);
 	return -1;
-}
-
-static double now_s(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
 static void take_line(void *context, const char *line)
@@ -191,10 +183,10 @@ static int check_join_timeout(void)
 		init(&options);
 		options.schedule = INA_SCHEDULE_LEADER;
 		options.join_timeout_ms = timeouts_ms[i];
-		start_s = now_s();
+		start_s = ina_now_s();
 		if (use("join_timeout_ms", &options, &stats) != 0)
 			return -1;
-		took_s = now_s() - start_s;
+		took_s = ina_now_s() - start_s;
 		if (took_s < timeouts_ms[i] / 1e3 || took_s > timeouts_ms[i] / 1e3 + 0.2) {
 			fprintf(stderr, "check_options: %d ms took %.3f s\n", timeouts_ms[i],
 			        took_s);

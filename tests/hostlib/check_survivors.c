@@ -14,9 +14,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "ina.h"
 
 #define COUNT 65536u
@@ -25,14 +25,6 @@
 
 static int32_t send[COUNT];
 static int32_t recv[COUNT];
-
-static double now_s(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
 
 static int is_sum(int ranks)
 {
@@ -64,7 +56,7 @@ static int run_until_failure(ina_comm *comm, int victim, int late, int busy)
 	if (rank == busy)
 		sleep(BUSY_S);
 	for (;;) {
-		since_s = now_s();
+		since_s = ina_now_s();
 		if (late && rank == victim)
 			sleep(3600);
 		status = ina_allreduce(comm, send, recv, COUNT, INA_INT32, INA_SUM);
@@ -75,7 +67,7 @@ static int run_until_failure(ina_comm *comm, int victim, int late, int busy)
 	}
 	snprintf(name, sizeof(name), "rank %d", victim);
 	printf("%s: %s\n", ina_status_name(status), ina_error(comm));
-	printf("heard: rank %d after %.2f s\n", rank, now_s() - since_s);
+	printf("heard: rank %d after %.2f s\n", rank, ina_now_s() - since_s);
 	return status == INA_ERR_PEER && strstr(ina_error(comm), name) != NULL;
 }
 

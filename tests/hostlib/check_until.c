@@ -9,21 +9,13 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "ina.h"
 
 #define COUNT    16384
 #define PAUSE_US 10000
-
-static double now_s(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
 
 static int is_right(const int32_t *sum, int ranks)
 {
@@ -49,12 +41,12 @@ int main(int argc, char **argv)
 	}
 	for (int32_t i = 0; i < COUNT; i++)
 		send[i] = i * (ina_comm_rank(comm) + 1);
-	start_s = now_s();
+	start_s = ina_now_s();
 	for (int call = 0; call < calls; call++) {
 		enum ina_status status = ina_allreduce(comm, send, sum, COUNT, INA_INT32, INA_SUM);
 
 		if (status != INA_OK) {
-			printf("ended after %.2f s: %s: %s\n", now_s() - start_s,
+			printf("ended after %.2f s: %s: %s\n", ina_now_s() - start_s,
 			       ina_status_name(status), ina_error(comm));
 			ina_close(comm);
 			return 0;

@@ -42,6 +42,13 @@ static double magnitude_of(const struct format *format, reference_bits bits)
 	             exponent - bias - format->fraction_bits);
 }
 
+uint32_t reference_hash(uint32_t x)
+{
+	x = (x ^ (x >> 16)) * 0x7FEB352Du; /* Wellons, hash-prospector */
+	x = (x ^ (x >> 15)) * 0x846CA68Bu;
+	return x ^ (x >> 16);
+}
+
 void reference_init(void)
 {
 	for (reference_bits bits = 0; bits < 0x8000; bits++) {

@@ -14,6 +14,9 @@
 /* An element's bits, in the lowest bits. */
 typedef uint64_t reference_bits;
 
+/* A number that looks random, from one that does not. Needs no reference_init(). */
+uint32_t reference_hash(uint32_t x);
+
 /* To be called once, before any other function of this file. */
 void reference_init(void);
 

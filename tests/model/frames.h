@@ -13,7 +13,7 @@
 #include "wire/ina_wire.h"
 
 /* FRAME_HEADER_BYTES: of an IPv4 frame without a VLAN tag. */
-enum { FRAME_BYTES_MAX = 9216, FRAME_HEADER_BYTES = 54 };
+enum { ROCE_FRAME_BYTES_MAX = 9216, FRAME_HEADER_BYTES = 54 };
 
 /* One of the four forms that the aggregator knows. */
 struct frame_form {
@@ -29,18 +29,19 @@ unsigned frame_udp_at(struct frame_form form);
 unsigned frame_bth_at(struct frame_form form);
 unsigned frame_payload_at(struct frame_form form);
 
-struct frame {
+struct roce_frame {
 	size_t length;
-	uint8_t bytes[FRAME_BYTES_MAX];
+	uint8_t bytes[ROCE_FRAME_BYTES_MAX];
 };
 
-/* A SEND packet of rank `rank`, addressed to its successor among `rank_count` ranks. */
+/* A SEND packet. Host h has the addresses 02:00:00:00:00:<h + 1> and 192.0.2.<h + 1>, or with IPv6
+ * 2001:db8:: and eight times the byte h + 1. */
 struct frame_spec {
-	unsigned rank;
-	unsigned rank_count;
+	unsigned source, destination; /* hosts */
 	uint32_t destination_qpn;
 	uint32_t psn;
 	uint8_t opcode;
+	bool asks_for_ack;
 	uint8_t tos;            /* with IPv6 the traffic class */
 	struct frame_form form; /* zeros: IPv4 without a VLAN tag */
 	uint16_t vlan;          /* tag control information, if there is a tag */
@@ -49,26 +50,28 @@ struct frame_spec {
 	size_t payload_bytes;
 };
 
-/* Ethernet, IP, UDP, BTH, payload, iCRC, as rdma_rxe would send them. */
-void frame_make(struct frame *frame, const struct frame_spec *spec);
+/* Writes Ethernet, IP, UDP, BTH, payload and iCRC as rdma_rxe would send them, and returns their
+ * bytes. */
+size_t frame_write(uint8_t *bytes, const struct frame_spec *spec);
+void frame_make(struct roce_frame *frame, const struct frame_spec *spec);
 
-/* The iCRC of a frame of any length, after IBTA annex A17, by zlib. */
-uint32_t frame_icrc(const struct frame *frame);
+/* Does the frame end with the iCRC of IBTA annex A17, by zlib? */
+bool frame_is_intact(const uint8_t *bytes, size_t length);
 
-/* Writes that iCRC to the frame's end and, with IPv4, the correct checksum to its IP header. */
-void frame_seal(struct frame *frame);
+/* The one's complement sum over the IPv4 header: 0xFFFF if its checksum is right. */
+uint16_t frame_ip_sum(const uint8_t *bytes);
+
+/* Writes the right iCRC to the frame's end and, with IPv4, the right checksum to its IP header. */
+void frame_seal(struct roce_frame *frame);
 
 /* Sets AckReq (BTH, byte 8, bit 7), and updates the iCRC. */
-void frame_ask_for_ack(struct frame *frame);
+void frame_ask_for_ack(struct roce_frame *frame);
 
-/* The one's complement sum over the IPv4 header: 0xFFFF if its checksum is correct. */
-uint16_t frame_ip_sum(const struct frame *frame);
-
-/* A copy with ones in all bits that may change on the way (IBTA annex A17.3.3). */
-struct frame frame_with_ones(const struct frame *frame);
+/* A number of up to four bytes in network order. */
+uint32_t frame_number(const uint8_t *at, unsigned bytes);
 
 /* The form according to the EtherTypes. */
-struct frame_form frame_form_of(const struct frame *frame);
+struct frame_form frame_form_of(const uint8_t *bytes);
 
 /* A whole message in one buffer: header, elements, padding, trailer. Returns its bytes. */
 size_t message_make(uint8_t *message, const struct ina_wire_header *header, const void *elements,

@@ -51,14 +51,14 @@ static uint32_t icrc_bits(const uint8_t *frame, struct frame_form form, size_t l
 	return ~crc;
 }
 
-static uint32_t received_icrc(const struct frame *frame)
+static uint32_t received_icrc(const struct roce_frame *frame)
 {
 	const uint8_t *at = frame->bytes + frame->length - 4;
 
 	return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
 }
 
-static uint32_t model_icrc(const struct frame *frame)
+static uint32_t model_icrc(const struct roce_frame *frame)
 {
 	struct packet packet;
 
@@ -77,13 +77,13 @@ static void test_random_packets(void **state)
 	for (unsigned round = 0; round < 64; round++) {
 		for (size_t i = 0; i < sizeof(payload); i++)
 			payload[i] = (uint8_t)(rand_r(&seed) >> 8);
-		struct frame frame;
+		struct roce_frame frame;
 		frame_make(&frame, &(struct frame_spec){
 		                           .form = frame_forms[round % 4],
 		                           .vlan = (uint16_t)rand_r(&seed),
 		                           .flow_label = (uint32_t)rand_r(&seed) & 0xFFFFF,
-		                           .rank = round % 8,
-		                           .rank_count = 8,
+		                           .source = round % 8,
+		                           .destination = (round + 1) % 8,
 		                           .destination_qpn = (uint32_t)rand_r(&seed) & 0xFFFFFF,
 		                           .psn = (uint32_t)rand_r(&seed) & 0xFFFFFF,
 		                           .opcode = PACKET_SEND_MIDDLE,
@@ -106,16 +106,16 @@ static void test_masks(void **state)
 	(void)state;
 	for (unsigned i = 0; i < 4; i++) {
 		struct frame_form form = frame_forms[i];
-		struct frame frame;
+		struct roce_frame frame;
 
 		frame_make(&frame, &(struct frame_spec){.form = form,
-		                                        .rank_count = 2,
+		                                        .destination = 1,
 		                                        .opcode = PACKET_SEND_ONLY,
 		                                        .payload = zeros,
 		                                        .payload_bytes = sizeof(zeros)});
 		uint32_t want = received_icrc(&frame);
 		for (size_t bit = 8u * frame_ip_at(form); bit < 8 * (frame.length - 4); bit++) {
-			struct frame changed = frame;
+			struct roce_frame changed = frame;
 			uint8_t flip = (uint8_t)(1u << bit % 8);
 			bool variant = variant_bits(form, bit / 8) & flip;
 
@@ -127,11 +127,11 @@ static void test_masks(void **state)
 
 static void check_captured(const uint8_t *captured, size_t length)
 {
-	struct frame frame = {.length = length};
+	struct roce_frame frame = {.length = length};
 
 	memcpy(frame.bytes, captured, length);
 	assert_int_equal(model_icrc(&frame), received_icrc(&frame));
-	assert_int_equal(frame_icrc(&frame), received_icrc(&frame));
+	assert_true(frame_is_intact(frame.bytes, frame.length));
 }
 
 /* Packets that Linux 6.1's rdma_rxe sent, with its own iCRC. */

@@ -37,21 +37,17 @@ static struct rig *open_leaf(uint64_t id)
 	        .has_patience = true,
 	        .place = {.level = 1, .uplinks = 1 << UPLINK, .id = id},
 	};
-	struct rig *rig = rig_open(RANKS, SLOTS);
+	struct rig *rig = rig_open_with(RANKS, config);
 
-	aggregator_close(rig->aggregator);
-	rig->aggregator = aggregator_open(&config, rig_collect, rig);
-	assert_non_null(rig->aggregator);
 	for (unsigned i = 0; i < QUIET_TICKS; i++)
 		aggregator_tick(rig->aggregator);
-	rig->tos = INA_WIRE_TRAFFIC_CLASS;
 	return rig;
 }
 
 /* A JOIN: three children here, two at level 2, where the border and the down flow turn round. */
-static struct frame join_of(const struct rig *rig, unsigned rank, uint32_t contributors)
+static struct roce_frame join_of(const struct rig *rig, unsigned rank, uint32_t contributors)
 {
-	struct frame frame = rig_control(rig, rank, 0, INA_WIRE_JOIN);
+	struct roce_frame frame = rig_control(rig, rank, 0, INA_WIRE_JOIN);
 	uint32_t place = (rank == BORDER || rank == DOWN ? 2u : 1u) << 24 | 2 << 8 | CHILDREN;
 
 	memcpy(frame.bytes + FRAME_HEADER_BYTES + 24, &place, 4);
@@ -60,10 +56,10 @@ static struct frame join_of(const struct rig *rig, unsigned rank, uint32_t contr
 	return frame;
 }
 
-static struct frame data_of(const struct rig *rig, unsigned rank, unsigned index, int32_t element,
-                            uint32_t contributors)
+static struct roce_frame data_of(const struct rig *rig, unsigned rank, unsigned index,
+                                 int32_t element, uint32_t contributors)
 {
-	struct frame frame = rig_data(rig, rank, index, element);
+	struct roce_frame frame = rig_data(rig, rank, index, element);
 
 	memcpy(frame.bytes + frame.length - 4 - 16, &contributors, 4);
 	frame_seal(&frame);
@@ -76,14 +72,14 @@ static struct rig *open_job(void)
 	struct rig *rig = open_leaf(0);
 
 	for (unsigned rank = 0; rank < CHILDREN; rank++) {
-		struct frame join = join_of(rig, rank, 1);
+		struct roce_frame join = join_of(rig, rank, 1);
 
 		rig_put(rig, rank, &join);
 		assert_int_equal(rig->emitted_count, rank == CHILDREN - 1);
 	}
 	assert_int_equal(rig->emitted[0].port, BORDER);
 	assert_int_equal(rig_contributors(&rig->emitted[0].frame), CHILDREN);
-	struct frame join = join_of(rig, DOWN, RANKS);
+	struct roce_frame join = join_of(rig, DOWN, RANKS);
 
 	rig_put(rig, UPLINK, &join);
 	assert_int_equal(rig->emitted_count, CHILDREN);
@@ -100,7 +96,7 @@ static void put_up(struct rig *rig)
 	static const int32_t elements[CHILDREN] = {1, 10, 100};
 
 	for (unsigned rank = 0; rank < CHILDREN; rank++) {
-		struct frame data = data_of(rig, rank, 1, elements[rank], 1);
+		struct roce_frame data = data_of(rig, rank, 1, elements[rank], 1);
 
 		rig_put(rig, rank, &data);
 		assert_int_equal(rig->emitted_count, rank == CHILDREN - 1);
@@ -110,17 +106,16 @@ static void put_up(struct rig *rig)
 static void expect(const struct rig *rig, unsigned i, unsigned port, int32_t element,
                    uint32_t contributors)
 {
-	const struct frame *frame = &rig->emitted[i].frame;
-	uint32_t icrc = frame_icrc(frame);
+	const struct roce_frame *frame = &rig->emitted[i].frame;
 
 	assert_int_equal(rig->emitted[i].port, port);
 	assert_int_equal(rig_element(frame), element);
 	assert_int_equal(rig_contributors(frame), contributors);
-	assert_memory_equal(frame->bytes + frame->length - 4, &icrc, 4);
+	assert_true(frame_is_intact(frame->bytes, frame->length));
 }
 
 /* Puts a packet in, and expects an answer in its place. */
-static void expect_answer(struct rig *rig, unsigned port, const struct frame *frame,
+static void expect_answer(struct rig *rig, unsigned port, const struct roce_frame *frame,
                           int32_t element, uint32_t contributors)
 {
 	rig_put(rig, port, frame);
@@ -135,7 +130,7 @@ static void test_up_and_down(void **state)
 	(void)state;
 	put_up(rig);
 	expect(rig, 0, BORDER, 111, CHILDREN);
-	struct frame sum = data_of(rig, DOWN, 1, 5000, RANKS);
+	struct roce_frame sum = data_of(rig, DOWN, 1, 5000, RANKS);
 
 	rig_put(rig, UPLINK, &sum);
 	assert_int_equal(rig->emitted_count, CHILDREN);
@@ -144,7 +139,7 @@ static void test_up_and_down(void **state)
 	rig_close(rig);
 }
 
-static uint32_t flags_of(const struct frame *frame)
+static uint32_t flags_of(const struct roce_frame *frame)
 {
 	uint32_t flags;
 
@@ -162,7 +157,7 @@ static void test_congestion(void **state)
 	(void)state;
 	put_up(rig);
 	rig->tos = INA_WIRE_TRAFFIC_CLASS | 3;
-	struct frame sum = data_of(rig, DOWN, 1, 5000, RANKS);
+	struct roce_frame sum = data_of(rig, DOWN, 1, 5000, RANKS);
 
 	rig->tos = INA_WIRE_TRAFFIC_CLASS;
 	rig_put(rig, UPLINK, &sum);
@@ -171,7 +166,7 @@ static void test_congestion(void **state)
 		assert_int_equal(flags_of(&rig->emitted[i].frame), 0);
 	for (unsigned index = 2; index < 4; index++) {
 		for (unsigned rank = 0; rank < CHILDREN; rank++) {
-			struct frame data = data_of(rig, rank, index, 1, 1);
+			struct roce_frame data = data_of(rig, rank, index, 1, 1);
 
 			rig_put(rig, rank, &data);
 		}
@@ -185,9 +180,10 @@ static void test_congestion(void **state)
 static void test_retransmissions(void **state)
 {
 	struct rig *rig = open_job();
-	struct frame local = data_of(rig, 0, 1, -7, 1), border = data_of(rig, BORDER, 1, -7, 1);
-	struct frame sum = data_of(rig, DOWN, 1, 5000, RANKS);
-	struct frame other = data_of(rig, DOWN, 1, -7, CHILDREN);
+	struct roce_frame local = data_of(rig, 0, 1, -7, 1),
+	                  border = data_of(rig, BORDER, 1, -7, 1);
+	struct roce_frame sum = data_of(rig, DOWN, 1, 5000, RANKS);
+	struct roce_frame other = data_of(rig, DOWN, 1, -7, CHILDREN);
 
 	(void)state;
 	put_up(rig);
@@ -205,7 +201,7 @@ static void test_retransmissions(void **state)
 static void test_early(void **state)
 {
 	struct rig *rig = open_job();
-	struct frame sum = data_of(rig, DOWN, 1, 5000, RANKS);
+	struct roce_frame sum = data_of(rig, DOWN, 1, 5000, RANKS);
 
 	(void)state;
 	rig_put(rig, UPLINK, &sum);
@@ -213,7 +209,7 @@ static void test_early(void **state)
 	rig_close(rig);
 
 	rig = open_leaf(0);
-	struct frame below = join_of(rig, 0, 1), above = join_of(rig, DOWN, RANKS);
+	struct roce_frame below = join_of(rig, 0, 1), above = join_of(rig, DOWN, RANKS);
 	rig_put(rig, UPLINK, &above);
 	rig_assert_passed(rig, UPLINK, &above);
 	rig_put(rig, 0, &below);
@@ -227,9 +223,9 @@ static void test_early(void **state)
 static void test_broken(void **state)
 {
 	struct rig *rig = open_job();
-	struct frame border = data_of(rig, BORDER, 1, -7, 1);
-	struct frame sum = data_of(rig, DOWN, 1, 5000, RANKS);
-	struct frame foul = rig_brief(rig, 1, 2, SEND_ONLY, 16);
+	struct roce_frame border = data_of(rig, BORDER, 1, -7, 1);
+	struct roce_frame sum = data_of(rig, DOWN, 1, 5000, RANKS);
+	struct roce_frame foul = rig_brief(rig, 1, 2, SEND_ONLY, 16);
 
 	(void)state;
 	put_up(rig);
@@ -249,7 +245,7 @@ static struct rig *open_below(void)
 	struct rig *rig = open_leaf(0);
 
 	for (unsigned rank = 0; rank < CHILDREN; rank++) {
-		struct frame join = join_of(rig, rank, 1);
+		struct roce_frame join = join_of(rig, rank, 1);
 
 		rig_put(rig, rank, &join);
 	}
@@ -262,7 +258,8 @@ static struct rig *open_below(void)
 static void test_grants_more(void **state)
 {
 	struct rig *rig = open_below();
-	struct frame join = join_of(rig, DOWN, RANKS), far = data_of(rig, BORDER, 3 * SLOTS, 1, 1);
+	struct roce_frame join = join_of(rig, DOWN, RANKS),
+	                  far = data_of(rig, BORDER, 3 * SLOTS, 1, 1);
 	int32_t lane = -2 * SLOTS;
 
 	(void)state;
@@ -286,7 +283,7 @@ static void test_grants_more(void **state)
 static void test_single_child(void **state)
 {
 	struct rig *rig = open_leaf(0);
-	struct frame join = join_of(rig, BORDER, 1), above = join_of(rig, DOWN, RANKS);
+	struct roce_frame join = join_of(rig, BORDER, 1), above = join_of(rig, DOWN, RANKS);
 	uint32_t place = 2u << 24 | 2 << 8 | 1;
 
 	(void)state;
@@ -305,7 +302,8 @@ static void test_single_child(void **state)
 static void test_late_join(void **state)
 {
 	struct rig *rig = open_below();
-	struct frame data = data_of(rig, BORDER, 1, 5, 1), ahead = data_of(rig, BORDER, 2, 5, 1);
+	struct roce_frame data = data_of(rig, BORDER, 1, 5, 1),
+	                  ahead = data_of(rig, BORDER, 2, 5, 1);
 
 	(void)state;
 	rig_put(rig, BORDER, &data);
@@ -330,16 +328,13 @@ static void test_two_windows(void **state)
 {
 	struct aggregator_config config = {
 	        .ports = 2, .jobs = 2, .window_packets = SLOTS, .place = {.level = 2}};
-	struct rig *rig = rig_open(2, SLOTS);
+	struct rig *rig = rig_open_with(2, config);
 	uint32_t place = 2u << 24 | 2 << 8;
 	int32_t lane;
 
 	(void)state;
-	aggregator_close(rig->aggregator);
-	rig->aggregator = aggregator_open(&config, rig_collect, rig);
-	assert_non_null(rig->aggregator);
 	for (unsigned rank = 0; rank < 2; rank++) {
-		struct frame join = rig_control(rig, rank, 0, INA_WIRE_JOIN);
+		struct roce_frame join = rig_control(rig, rank, 0, INA_WIRE_JOIN);
 
 		memcpy(join.bytes + FRAME_HEADER_BYTES + 24, &place, sizeof(place));
 		frame_seal(&join);
@@ -350,11 +345,12 @@ static void test_two_windows(void **state)
 	assert_int_equal(lane, -SLOTS / 2);
 	for (unsigned index = 1; index <= SLOTS; index++)
 		for (unsigned rank = 0; rank < 2; rank++) {
-			struct frame data = rig_data(rig, rank, index, (int32_t)index);
+			struct roce_frame data = rig_data(rig, rank, index, (int32_t)index);
 
 			rig_put(rig, rank, &data);
 		}
-	struct frame oldest = rig_data(rig, 0, 1, 7), older = rig_control(rig, 0, 0, INA_WIRE_JOIN);
+	struct roce_frame oldest = rig_data(rig, 0, 1, 7),
+	                  older = rig_control(rig, 0, 0, INA_WIRE_JOIN);
 	expect_answer(rig, 0, &oldest, 2, 2);
 	rig_put(rig, 0, &older);
 	assert_int_equal(rig->emitted_count, 1);
@@ -364,7 +360,7 @@ static void test_two_windows(void **state)
 }
 
 /* Another switch's probe passes if it can come at this place, and not otherwise. */
-static void put_to_nothing(struct rig *rig, unsigned port, const struct frame *frame)
+static void put_to_nothing(struct rig *rig, unsigned port, const struct roce_frame *frame)
 {
 	rig_put(rig, port, frame);
 	rig_assert_nothing(rig);
@@ -378,25 +374,25 @@ static void put_to_nothing(struct rig *rig, unsigned port, const struct frame *f
 static void test_left(void **state)
 {
 	struct rig *rig = open_job();
-	struct frame foul = rig_brief(rig, 1, 2, SEND_ONLY, 16);
-	struct frame join = join_of(rig, 0, 1);
+	struct roce_frame foul = rig_brief(rig, 1, 2, SEND_ONLY, 16);
+	struct roce_frame join = join_of(rig, 0, 1);
 
 	(void)state;
 	put_up(rig);
 	rig_put(rig, 1, &foul);
 	for (unsigned rank = 0; rank < CHILDREN; rank++) {
-		struct frame leave = rig_control(rig, rank, 2, INA_WIRE_LEAVE);
+		struct roce_frame leave = rig_control(rig, rank, 2, INA_WIRE_LEAVE);
 
 		rig_put(rig, rank, &leave);
 		rig_assert_passed(rig, rank, &leave);
 	}
 	for (unsigned tick = 0; tick < QUIET_TICKS; tick++) {
 		for (unsigned rank = 0; rank < CHILDREN; rank++) {
-			struct frame data = data_of(rig, rank, 1, 1, 1);
+			struct roce_frame data = data_of(rig, rank, 1, 1, 1);
 
 			put_to_nothing(rig, rank, &data);
 		}
-		struct frame sum = data_of(rig, DOWN, 1, 5000, RANKS);
+		struct roce_frame sum = data_of(rig, DOWN, 1, 5000, RANKS);
 
 		put_to_nothing(rig, UPLINK, &sum);
 		put_to_nothing(rig, 0, &join);
@@ -404,7 +400,7 @@ static void test_left(void **state)
 		rig_assert_count(rig, quiet_dropped, (tick + 1) * (CHILDREN + 2));
 		aggregator_tick(rig->aggregator);
 	}
-	struct frame data = data_of(rig, BORDER, 1, -7, 1);
+	struct roce_frame data = data_of(rig, BORDER, 1, -7, 1);
 
 	rig_put(rig, BORDER, &data);
 	rig_assert_passed(rig, BORDER, &data);
@@ -420,14 +416,14 @@ static void test_left_without_a_rank(void **state)
 	(void)state;
 	for (unsigned lacking = 0; lacking < 2; lacking++) {
 		struct rig *rig = open_job();
-		struct frame data = data_of(rig, BORDER, 1, -7, 1);
+		struct roce_frame data = data_of(rig, BORDER, 1, -7, 1);
 
 		for (unsigned rank = 0; rank < CHILDREN; rank++) {
-			struct frame leave = rig_control(rig, rank, 1, INA_WIRE_LEAVE);
+			struct roce_frame leave = rig_control(rig, rank, 1, INA_WIRE_LEAVE);
 
 			rig_put(rig, rank, &leave);
 		}
-		struct frame leave = rig_control(rig, DOWN, 1, INA_WIRE_LEAVE);
+		struct roce_frame leave = rig_control(rig, DOWN, 1, INA_WIRE_LEAVE);
 		const uint32_t contributors = RANKS - lacking;
 
 		memcpy(leave.bytes + FRAME_HEADER_BYTES + 32, &contributors, 4);
@@ -449,8 +445,8 @@ static void test_left_without_a_rank(void **state)
 static void test_probes(void **state)
 {
 	struct rig *rig = open_job();
-	struct frame above = rig_data(rig, DOWN, 1 + PROBE, 0);
-	struct frame below = rig_data(rig, 0, 1 + PROBE, 0);
+	struct roce_frame above = rig_data(rig, DOWN, 1 + PROBE, 0);
+	struct roce_frame below = rig_data(rig, 0, 1 + PROBE, 0);
 
 	(void)state;
 	rig_put(rig, UPLINK, &above);
@@ -462,7 +458,7 @@ static void test_probes(void **state)
 	rig_put(rig, 0, &below);
 	rig_assert_nothing(rig);
 	rig_assert_count(rig, suspects_dropped, 1);
-	struct frame join = rig_control(rig, DOWN, 1 + PROBE, INA_WIRE_JOIN);
+	struct roce_frame join = rig_control(rig, DOWN, 1 + PROBE, INA_WIRE_JOIN);
 	rig_put(rig, UPLINK, &join);
 	rig_assert_nothing(rig);
 	rig_assert_count(rig, suspects_dropped, 2);
@@ -475,7 +471,7 @@ static void test_probes(void **state)
 	rig_close(rig);
 }
 
-static struct frame trace_of(const struct rig *rig)
+static struct roce_frame trace_of(const struct rig *rig)
 {
 	struct ina_wire_header header = {
 	        .magic = INA_WIRE_MAGIC,
@@ -491,7 +487,7 @@ static struct frame trace_of(const struct rig *rig)
 }
 
 /* The same JOIN for another job and connection. */
-static struct frame of_another_job(struct frame join, uint8_t number)
+static struct roce_frame of_another_job(struct roce_frame join, uint8_t number)
 {
 	join.bytes[FRAME_HEADER_BYTES + 8] ^= (uint8_t)(number + 1);  /* job id */
 	join.bytes[FRAME_HEADER_BYTES - 5] ^= (uint8_t)(number + 64); /* destination QPN */
@@ -503,7 +499,7 @@ static struct frame of_another_job(struct frame join, uint8_t number)
 static void test_before(void **state)
 {
 	struct rig *rig = open_leaf(0);
-	struct frame join = of_another_job(join_of(rig, 1, 1), 0);
+	struct roce_frame join = of_another_job(join_of(rig, 1, 1), 0);
 
 	(void)state;
 	rig_put(rig, 1, &join);
@@ -520,12 +516,12 @@ static void test_before(void **state)
 static void test_trace(void **state)
 {
 	struct rig *rig = open_leaf(0x1122334455667788);
-	struct frame trace = trace_of(rig), written = trace, damaged = trace, filled = trace;
+	struct roce_frame trace = trace_of(rig), written = trace, damaged = trace, filled = trace;
 	uint8_t slot[16] = {0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11, 2};
 
 	(void)state;
 	for (slot[12] = 0; slot[12] < 3; slot[12]++) { /* jobs */
-		struct frame join = join_of(rig, 0, 1);
+		struct roce_frame join = join_of(rig, 0, 1);
 
 		memcpy(written.bytes + FRAME_HEADER_BYTES + 32, slot, sizeof(slot));
 		frame_seal(&written);

@@ -16,9 +16,9 @@
 
 enum { WINDOW_AT = FRAME_HEADER_BYTES + 28, PLACE_AT = FRAME_HEADER_BYTES + 24 };
 
-static struct frame join_of(const struct rig *rig, unsigned rank, uint32_t asked)
+static struct roce_frame join_of(const struct rig *rig, unsigned rank, uint32_t asked)
 {
-	struct frame join = rig_control(rig, rank, 0, INA_WIRE_JOIN);
+	struct roce_frame join = rig_control(rig, rank, 0, INA_WIRE_JOIN);
 	uint32_t lane = 0u - asked;
 
 	memcpy(join.bytes + WINDOW_AT, &lane, sizeof(lane));
@@ -26,7 +26,7 @@ static struct frame join_of(const struct rig *rig, unsigned rank, uint32_t asked
 	return join;
 }
 
-static uint32_t window_of(const struct frame *join)
+static uint32_t window_of(const struct roce_frame *join)
 {
 	uint32_t lane;
 
@@ -52,20 +52,19 @@ static void test_granted(void **state)
 		struct rig *rig = rig_open(2, cases[i].slots);
 
 		for (unsigned rank = 0; rank < 2; rank++) {
-			struct frame join = join_of(rig, rank, cases[i].asked[rank]);
+			struct roce_frame join = join_of(rig, rank, cases[i].asked[rank]);
 
 			rig_put(rig, rank, &join);
 		}
 		assert_int_equal(rig->emitted_count, 2);
 		for (unsigned rank = 0; rank < 2; rank++) {
-			const struct frame *sum = &rig->emitted[rank].frame;
-			uint32_t icrc = frame_icrc(sum);
+			const struct roce_frame *sum = &rig->emitted[rank].frame;
 
 			assert_int_equal(window_of(sum), cases[i].window);
-			assert_memory_equal(sum->bytes + sum->length - 4, &icrc, 4);
+			assert_true(frame_is_intact(sum->bytes, sum->length));
 		}
 		/* The history gives the same number. */
-		struct frame again = join_of(rig, 1, cases[i].asked[1]);
+		struct roce_frame again = join_of(rig, 1, cases[i].asked[1]);
 
 		rig_put(rig, 1, &again);
 		assert_int_equal(rig->emitted_count, 1);
@@ -89,13 +88,9 @@ static void test_granted_by_each_switch(void **state)
 		        .window_packets = 8,
 		        .place = {.level = 1, .uplinks = 1 << 2},
 		};
-		struct rig *rig = rig_open(3, 8);
-
-		aggregator_close(rig->aggregator);
-		rig->aggregator = aggregator_open(&config, rig_collect, rig);
-		assert_non_null(rig->aggregator);
+		struct rig *rig = rig_open_with(3, config);
 		for (unsigned rank = 0; rank < 3; rank++) {
-			struct frame join =
+			struct roce_frame join =
 			        join_of(rig, rank, rank < 2 ? cases[i].asked : cases[i].from_above);
 			uint32_t place = (rank == 0 ? 1u : 2u) << 24 | 2 << 8 | 2;
 
@@ -116,9 +111,10 @@ static void test_granted_by_each_switch(void **state)
 }
 
 /* A separate connection for each job of two ranks. */
-static struct frame join_job(const struct rig *rig, unsigned job, unsigned rank, uint32_t asked)
+static struct roce_frame join_job(const struct rig *rig, unsigned job, unsigned rank,
+                                  uint32_t asked)
 {
-	struct frame join = join_of(rig, rank, asked);
+	struct roce_frame join = join_of(rig, rank, asked);
 
 	join.bytes[FRAME_HEADER_BYTES + 8] = (uint8_t)job;
 	join.bytes[49] = (uint8_t)(0x60 + 8 * job + rank);
@@ -129,7 +125,7 @@ static struct frame join_job(const struct rig *rig, unsigned job, unsigned rank,
 static uint32_t granted_to(struct rig *rig, unsigned job, uint32_t asked)
 {
 	for (unsigned rank = 0; rank < 2; rank++) {
-		struct frame join = join_job(rig, job, rank, asked);
+		struct roce_frame join = join_job(rig, job, rank, asked);
 
 		rig_put(rig, rank, &join);
 	}
@@ -147,12 +143,9 @@ static void test_shared(void **state)
 	                                   .memory_packets = 16,
 	                                   .window_packets = 8,
 	                                   .grain_packets = 2};
-	struct rig *rig = rig_open(2, 8);
+	struct rig *rig = rig_open_with(2, config);
 
 	(void)state;
-	aggregator_close(rig->aggregator);
-	rig->aggregator = aggregator_open(&config, rig_collect, rig);
-	assert_non_null(rig->aggregator);
 	assert_int_equal(granted_to(rig, 0, 4), 4);
 	assert_int_equal(granted_to(rig, 1, 100), 4);
 	assert_int_equal(granted_to(rig, 2, 1), 1); /* it has a grain */
@@ -189,11 +182,7 @@ static void test_quota(void **state)
 		                                   .grain_packets = 2,
 		                                   .quota = cases[i].quota,
 		                                   .vlan_quota = cases[i].vlan_quota};
-		struct rig *rig = rig_open(2, 8);
-
-		aggregator_close(rig->aggregator);
-		rig->aggregator = aggregator_open(&config, rig_collect, rig);
-		assert_non_null(rig->aggregator);
+		struct rig *rig = rig_open_with(2, config);
 		assert_int_equal(granted_to(rig, 0, 100), cases[i].granted);
 		rig_close(rig);
 	}

@@ -14,17 +14,17 @@
 
 static const uint8_t zeros[PACKET_PAYLOAD_BYTES + 64];
 
-static struct frame good_frame_of(struct frame_form form, uint8_t opcode, size_t payload_bytes)
+static struct roce_frame good_frame_of(struct frame_form form, uint8_t opcode, size_t payload_bytes)
 {
-	struct frame frame;
+	struct roce_frame frame;
 
 	frame_make(&frame, &(struct frame_spec){
 	                           .form = form,
 	                           .vlan = 0xE123,
 	                           .flow_label = 0xABCDE,
 	                           .tos = INA_WIRE_TRAFFIC_CLASS | 1,
-	                           .rank = 2,
-	                           .rank_count = 4,
+	                           .source = 2,
+	                           .destination = 3,
 	                           .destination_qpn = 0x123456,
 	                           .psn = 0xABCDEF,
 	                           .opcode = opcode,
@@ -34,12 +34,12 @@ static struct frame good_frame_of(struct frame_form form, uint8_t opcode, size_t
 	return frame;
 }
 
-static struct frame good_frame(uint8_t opcode, size_t payload_bytes)
+static struct roce_frame good_frame(uint8_t opcode, size_t payload_bytes)
 {
 	return good_frame_of(frame_forms[0], opcode, payload_bytes);
 }
 
-static struct packet parse(const struct frame *frame)
+static struct packet parse(const struct roce_frame *frame)
 {
 	struct packet packet;
 
@@ -59,7 +59,7 @@ static void test_fields(void **state)
 	(void)state;
 	for (unsigned i = 0; i < 4; i++) {
 		struct frame_form form = frame_forms[i];
-		struct frame frame = good_frame_of(form, PACKET_SEND_MIDDLE, 1024);
+		struct roce_frame frame = good_frame_of(form, PACKET_SEND_MIDDLE, 1024);
 		struct packet packet = parse(&frame);
 		const uint8_t *addresses = form.ipv6 ? ipv6 : ipv4;
 		size_t bytes = form.ipv6 ? 16 : 4;
@@ -90,13 +90,13 @@ static void test_key(void **state)
 	(void)state;
 	for (unsigned i = 0; i < 4; i++) {
 		struct frame_form form = frame_forms[i];
-		struct frame frame = good_frame_of(form, PACKET_SEND_MIDDLE, 64);
+		struct roce_frame frame = good_frame_of(form, PACKET_SEND_MIDDLE, 64);
 		struct packet packet = parse(&frame);
 		unsigned ip = frame_ip_at(form), bth = frame_bth_at(form);
 		unsigned source = ip + (form.ipv6 ? 8 : 12);
 
 		for (unsigned at = 0; at < frame_payload_at(form); at++) {
-			struct frame other = frame;
+			struct roce_frame other = frame;
 			other.bytes[at] ^= 0x01;
 			struct packet changed = parse(&other);
 			bool differs = (at >= source && at < frame_udp_at(form) + 2) ||
@@ -109,7 +109,7 @@ static void test_key(void **state)
 			                 !differs);
 		}
 		if (form.vlan) { /* the upper four bits of byte 14 are priority and DEI */
-			struct frame other = frame;
+			struct roce_frame other = frame;
 			other.bytes[14] ^= 0xF0;
 			struct packet changed = parse(&other);
 			assert_true(packet_keys_are_equal(&packet.key, &changed.key));
@@ -123,7 +123,8 @@ static void test_marking(void **state)
 	(void)state;
 	for (unsigned i = 0; i < 4; i++)
 		for (unsigned traffic_class = 0; traffic_class < 256; traffic_class++) {
-			struct frame frame = good_frame_of(frame_forms[i], PACKET_SEND_ONLY, 64);
+			struct roce_frame frame =
+			        good_frame_of(frame_forms[i], PACKET_SEND_ONLY, 64);
 			uint8_t *ip = frame.bytes + frame_ip_at(frame_forms[i]);
 			bool marked = traffic_class >> 2 == 43;
 
@@ -145,7 +146,8 @@ static void test_pads(void **state)
 	(void)state;
 	for (unsigned i = 0; i < 4; i++)
 		for (unsigned flags = 0; flags < 256; flags++) {
-			struct frame frame = good_frame_of(frame_forms[i], PACKET_SEND_ONLY, 64);
+			struct roce_frame frame =
+			        good_frame_of(frame_forms[i], PACKET_SEND_ONLY, 64);
 
 			frame.bytes[frame_bth_at(frame_forms[i]) + 1] = (uint8_t)flags;
 			assert_true(parse(&frame).marked_request);
@@ -157,7 +159,7 @@ static void test_pads(void **state)
 static struct packet_key key_in(struct frame_form form)
 {
 	static const uint8_t source[16] = {192, 0, 2, 3}, destination[16] = {192, 0, 2, 4};
-	struct frame frame = good_frame_of(form, PACKET_SEND_MIDDLE, 64);
+	struct roce_frame frame = good_frame_of(form, PACKET_SEND_MIDDLE, 64);
 
 	if (form.vlan)
 		memset(frame.bytes + 14, 0, 2);
@@ -182,7 +184,7 @@ static void test_payload_sizes(void **state)
 {
 	(void)state;
 	for (size_t bytes = 0; bytes <= PACKET_PAYLOAD_BYTES + 32; bytes++) {
-		struct frame frame =
+		struct roce_frame frame =
 		        good_frame_of(frame_forms[bytes / 16 % 4], PACKET_SEND_LAST, bytes);
 		struct packet packet = parse(&frame);
 		bool joinable = bytes >= 16 && bytes <= 4096 && bytes % 16 == 0;
@@ -197,7 +199,7 @@ static void test_opcodes(void **state)
 	(void)state;
 	for (unsigned i = 0; i < 4 * 256; i++) {
 		unsigned opcode = i / 4;
-		struct frame frame = good_frame_of(frame_forms[i % 4], (uint8_t)opcode, 64);
+		struct roce_frame frame = good_frame_of(frame_forms[i % 4], (uint8_t)opcode, 64);
 		struct packet packet = parse(&frame);
 		bool send = opcode == 0 || opcode == 1 || opcode == 2 || opcode == 4;
 		bool answer = opcode >= 0x0D && opcode <= 0x12; /* IBTA vol. 1, table 35 */
@@ -216,7 +218,7 @@ struct deviation {
 static void assert_no_roce(struct frame_form form, const struct deviation *deviations, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		struct frame frame = good_frame_of(form, PACKET_SEND_ONLY, 64);
+		struct roce_frame frame = good_frame_of(form, PACKET_SEND_ONLY, 64);
 		unsigned at = deviations[i].at + (form.vlan ? 4 : 0);
 
 		assert_true(parse(&frame).marked_request);
@@ -258,7 +260,8 @@ static void test_tags(void **state)
 	(void)state;
 	for (unsigned i = 0; i < 4; i++) {
 		for (unsigned tag = 0; tag < 2; tag++) {
-			struct frame frame = good_frame_of(frame_forms[i], PACKET_SEND_ONLY, 64);
+			struct roce_frame frame =
+			        good_frame_of(frame_forms[i], PACKET_SEND_ONLY, 64);
 			bool known = tag == 0 && !frame_forms[i].vlan;
 
 			memmove(frame.bytes + 16, frame.bytes + 12, frame.length - 12);
@@ -275,7 +278,7 @@ static void test_lengths_that_disagree(void **state)
 	(void)state;
 	for (unsigned i = 0; i < 4; i++) {
 		struct frame_form form = frame_forms[i];
-		struct frame frame = good_frame_of(form, PACKET_SEND_ONLY, 64);
+		struct roce_frame frame = good_frame_of(form, PACKET_SEND_ONLY, 64);
 
 		frame.bytes[frame_ip_at(form) + (form.ipv6 ? 5 : 3)] ^= 0x10; /* not UDP's length
 		                                                               * any more */
@@ -301,7 +304,7 @@ static void test_short_frames(void **state)
 	(void)state;
 	for (unsigned i = 0; i < 4; i++) {
 		unsigned least = frame_payload_at(frame_forms[i]);
-		struct frame frame = good_frame_of(frame_forms[i], PACKET_SEND_ONLY, 64);
+		struct roce_frame frame = good_frame_of(frame_forms[i], PACKET_SEND_ONLY, 64);
 
 		for (frame.length = 0; frame.length <= 80; frame.length++) {
 			assert_int_equal(parse(&frame).marked_request, frame.length >= least);
@@ -326,7 +329,7 @@ static void test_well_formed(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
 		for (size_t bytes = 16; bytes <= 64; bytes += 16) {
-			struct frame frame = good_frame(rules[i].opcode, bytes);
+			struct roce_frame frame = good_frame(rules[i].opcode, bytes);
 			struct packet packet = parse(&frame);
 
 			assert_int_equal(packet_is_well_formed(&packet), bytes >= rules[i].least);

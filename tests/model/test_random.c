@@ -57,13 +57,12 @@ static int32_t sum_of(const struct world *world, unsigned index)
  * others. */
 static void receive(struct world *world, const struct rig_emitted *emitted)
 {
-	const struct frame *frame = &emitted->frame;
+	const struct roce_frame *frame = &emitted->frame;
 	unsigned sender = emitted->port;
-	const uint8_t *at = frame->bytes + frame_bth_at(frame_form_of(frame)) + 9;
-	uint32_t psn = (uint32_t)at[0] << 16 | (uint32_t)at[1] << 8 | at[2];
-	uint32_t icrc = frame_icrc(frame);
+	const unsigned psn_at = frame_bth_at(frame_form_of(frame->bytes)) + 9;
+	const uint32_t psn = frame_number(frame->bytes + psn_at, 3);
 
-	if (memcmp(frame->bytes + frame->length - 4, &icrc, 4) != 0 ||
+	if (!frame_is_intact(frame->bytes, frame->length) ||
 	    psn != ((RIG_FIRST_PSN + world->received[sender]) & 0xFFFFFF))
 		return;
 	unsigned index = world->received[sender]++;
@@ -83,8 +82,8 @@ static void deliver(struct world *world)
 
 static void send_packet(struct world *world, unsigned rank, unsigned index)
 {
-	struct frame frame = index ? rig_data(world->rig, rank, index, element_of(rank, index))
-	                           : rig_control(world->rig, rank, 0, INA_WIRE_JOIN);
+	struct roce_frame frame = index ? rig_data(world->rig, rank, index, element_of(rank, index))
+	                                : rig_control(world->rig, rank, 0, INA_WIRE_JOIN);
 	unsigned fate = percent(&world->seed);
 
 	if (fate < FAULT_PERCENT)
@@ -153,7 +152,8 @@ static void test_any_bytes(void **state)
 		rig->forms[rank] = frame_forms[rank + 1];
 	rig_join_all(rig);
 	for (unsigned round = 0; round < 30000; round++) {
-		struct frame frame = rig_data(rig, round % 3, 1 + round / 3 % 20, (int32_t)round);
+		struct roce_frame frame =
+		        rig_data(rig, round % 3, 1 + round / 3 % 20, (int32_t)round);
 		unsigned flips = (unsigned)rand_r(&seed) % 4;
 
 		while (flips-- > 0)
@@ -162,7 +162,7 @@ static void test_any_bytes(void **state)
 		if (percent(&seed) < 50)
 			frame_seal(&frame);
 		if (percent(&seed) < 20)
-			frame.length = 1 + (size_t)rand_r(&seed) % FRAME_BYTES_MAX;
+			frame.length = 1 + (size_t)rand_r(&seed) % ROCE_FRAME_BYTES_MAX;
 		rig_put(rig, (unsigned)rand_r(&seed) % 3, &frame);
 	}
 	rig_assert_count(rig, frames_in, 30003);

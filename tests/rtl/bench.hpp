@@ -16,9 +16,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <random>
 #include <vector>
 #include <zlib.h>
+
+#include "wire/ina_wire.h"
 
 namespace bench
 {
@@ -460,6 +463,23 @@ struct Packet {
 	Bytes payload;
 };
 
+/// The header of a message of the aggregation; DATA are int32 to be summed.
+inline ina_wire_header wire_header(uint8_t type, size_t rank_count = 0, uint64_t job_id = 0)
+{
+	ina_wire_header header = {};
+
+	header.magic = INA_WIRE_MAGIC;
+	header.version = INA_WIRE_VERSION;
+	header.type = type;
+	header.rank_count = static_cast<uint16_t>(rank_count);
+	header.job_id = job_id;
+	if (type == INA_WIRE_DATA) {
+		header.number_type = INA_WIRE_INT32;
+		header.operation = INA_WIRE_SUM;
+	}
+	return header;
+}
+
 inline void put_be32(Bytes &frame, size_t at, uint32_t value)
 {
 	put_be16(frame, at, value >> 16);
@@ -537,6 +557,37 @@ inline size_t beats_of(const Bytes &frame)
 {
 	return (frame.size() + BEAT_BYTES - 1) / BEAT_BYTES;
 }
+
+/// The frames that must come out of a stream, in order, beat by beat.
+class ExpectedFrames
+{
+      public:
+	std::deque<Bytes> frames;
+
+	/// A beat that is taken. Returns whether it ended a frame.
+	template <class Wide> bool take(const Wide &tdata, uint64_t tkeep, bool tlast)
+	{
+		CHECK(!frames.empty(), "a frame too many");
+		const Bytes &frame = frames.front();
+		const size_t at = taken++ * BEAT_BYTES;
+		const size_t count = std::min(frame.size() - at, BEAT_BYTES);
+		const Bytes beat = get(tdata, 0, count);
+
+		CHECK(tkeep == keep_mask(count), "tkeep differs");
+		for (size_t i = 0; i < count; i++)
+			CHECK(beat[i] == frame[at + i], "byte %zu of %zu is %02x, not %02x", at + i,
+			      frame.size(), beat[i], frame[at + i]);
+		CHECK(tlast == (taken == beats_of(frame)), "tlast at beat %zu", taken);
+		if (!tlast)
+			return false;
+		taken = 0;
+		frames.pop_front();
+		return true;
+	}
+
+      private:
+	size_t taken = 0; // beats of the first frame
+};
 
 } // namespace bench
 

@@ -99,15 +99,11 @@ class Sender
 	    : role(switch_role), message_packets(packets_a_message),
 	      job(random, every_port(), serial, shape(switch_role))
 	{
-		ina_wire_header header = {};
+		ina_wire_header header =
+		        bench::wire_header(INA_WIRE_DATA, shape(role).rank_count, job.id);
 
-		header.magic = INA_WIRE_MAGIC;
-		header.version = INA_WIRE_VERSION;
-		header.type = INA_WIRE_DATA;
 		header.number_type = format.number_type;
 		header.operation = format.operation;
-		header.rank_count = static_cast<uint16_t>(shape(role).rank_count);
-		header.job_id = job.id;
 		header.length_bytes = message_packets * mtu - 48;
 		for (unsigned p = 0; p < PORTS; p++) {
 			std::vector<uint32_t> elements(header.length_bytes / 4);

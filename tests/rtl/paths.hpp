@@ -7,7 +7,6 @@
 #define INA_PATHS_HPP
 
 #include "bench.hpp"
-#include "wire/ina_wire.h"
 
 namespace paths
 {
@@ -91,17 +90,12 @@ struct Message {
 	/// Writes a header whose other fields are random.
 	void put_header(bench::Random &random, bench::Bytes &payload) const
 	{
-		ina_wire_header header = {};
+		ina_wire_header header = bench::wire_header(type);
 
 		if (!starts)
 			return;
-		header.magic = INA_WIRE_MAGIC;
-		header.version = INA_WIRE_VERSION;
-		header.type = type;
-		if (type == INA_WIRE_DATA) {
+		if (type == INA_WIRE_DATA)
 			header.number_type = INA_WIRE_FLOAT32;
-			header.operation = INA_WIRE_SUM;
-		}
 		if (type == INA_WIRE_JOIN)
 			header.remaining_bytes = static_cast<uint32_t>(random.next());
 		header.exponent = static_cast<int32_t>(random.next());

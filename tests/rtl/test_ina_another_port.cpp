@@ -7,6 +7,7 @@
 // that still sends.
 
 #include "aggregator_rtl.hpp"
+#include "counters.hpp"
 #include "traffic.hpp"
 
 #include <memory>
@@ -19,10 +20,6 @@ namespace
 {
 
 constexpr unsigned PORTS = INA_PORT_COUNT;
-
-// Counters by position (model/counters.h).
-constexpr unsigned FRAMES_PASSED = 1, JOINS_GRANTED = 12, JOINS_REFUSED = 13, JOBS_CLOSED = 15,
-                   JOBS_BROKEN = 16, ELSEWHERE_DROPPED = 22;
 
 constexpr uint8_t RDMA_WRITE_ONLY = 0x0A;
 
@@ -47,21 +44,12 @@ struct Flow {
 	/// A message without elements, of a job of two ranks.
 	Bytes message(uint32_t psn, uint8_t type, uint64_t job_id) const
 	{
-		ina_wire_header header = {};
+		ina_wire_header header = bench::wire_header(type, 2, job_id);
 
-		header.magic = INA_WIRE_MAGIC;
-		header.version = INA_WIRE_VERSION;
-		header.type = type;
-		header.rank_count = 2;
-		header.job_id = job_id;
 		if (type == INA_WIRE_JOIN)
 			header.exponent = -2;
 		else
 			header.message_number = 1;
-		if (type == INA_WIRE_DATA) {
-			header.number_type = INA_WIRE_INT32;
-			header.operation = INA_WIRE_SUM;
-		}
 		return frame(traffic::SEND_ONLY, psn, traffic::make_message(header, {}, 0));
 	}
 	Bytes join(uint64_t job_id) const
@@ -158,8 +146,8 @@ void known_at_one(Random &random, const bench::Form &form)
 				rtl.in[other].push_back(pass.back());
 			}
 			rtl.settle();
-			expect(rtl, ELSEWHERE_DROPPED, dropped, "dropped");
-			expect(rtl, FRAMES_PASSED, pass.size(), "passed");
+			expect(rtl, counters::elsewhere_dropped, dropped, "dropped");
+			expect(rtl, counters::frames_passed, pass.size(), "passed");
 			CHECK(rtl.out[other].size() == pass.size(), "%zu came out, not %zu",
 			      rtl.out[other].size(), pass.size());
 			for (size_t i = 0; i < pass.size(); i++)
@@ -185,9 +173,9 @@ void join_at_several(Random &random, unsigned lag, bool same_job)
 			rtl.step();
 	}
 	rtl.settle();
-	expect(rtl, JOINS_GRANTED, 1, "granted");
-	expect(rtl, JOINS_REFUSED, 0, "refused");
-	expect(rtl, ELSEWHERE_DROPPED, asked - 1, "dropped");
+	expect(rtl, counters::joins_granted, 1, "granted");
+	expect(rtl, counters::joins_refused, 0, "refused");
+	expect(rtl, counters::elsewhere_dropped, asked - 1, "dropped");
 	CHECK(frames_out(rtl) == 0, "%llu frames came out: the one that was granted waits",
 	      static_cast<unsigned long long>(frames_out(rtl)));
 }
@@ -204,8 +192,8 @@ void join_of_same_hash(Random &random, unsigned lag)
 			rtl.step();
 	}
 	rtl.settle();
-	expect(rtl, JOINS_GRANTED, 2, "of the same hash granted");
-	expect(rtl, ELSEWHERE_DROPPED, 0, "of the same hash dropped");
+	expect(rtl, counters::joins_granted, 2, "of the same hash granted");
+	expect(rtl, counters::elsewhere_dropped, 0, "of the same hash dropped");
 	CHECK(rtl.out[0].size() == 1 && rtl.out[1].size() == 1, "the JOINs were not joined");
 }
 
@@ -225,14 +213,14 @@ void forgotten(Random &random, unsigned lag)
 		rtl.step();
 	rtl.in[1].push_back(request(flow, random));
 	rtl.settle();
-	expect(rtl, JOBS_CLOSED, 1, "closed");
-	const uint64_t passed = rtl.counter(FRAMES_PASSED);
+	expect(rtl, counters::jobs_closed, 1, "closed");
+	const uint64_t passed = rtl.counter(counters::frames_passed);
 
-	CHECK(passed + rtl.counter(ELSEWHERE_DROPPED) == 1, "neither passed nor dropped");
+	CHECK(passed + rtl.counter(counters::elsewhere_dropped) == 1, "neither passed nor dropped");
 	CHECK(lag > 0 || passed == 0, "passed, with the LEAVE still to come");
 	rtl.in[1].push_back(flow.join(2));
 	rtl.settle();
-	expect(rtl, JOINS_GRANTED, 3, "granted after the LEAVE");
+	expect(rtl, counters::joins_granted, 3, "granted after the LEAVE");
 }
 
 /// The host of a flow is silent. Packets of its key at another port first break its job and then
@@ -252,12 +240,12 @@ void contested(Random &random, int lag)
 		for (unsigned i = 0; i < 3; i++)
 			rtl.in[1].push_back(data);
 		rtl.settle();
-		expect(rtl, JOBS_BROKEN, silence, "broken");
+		expect(rtl, counters::jobs_broken, silence, "broken");
 		if (silence == 0)
 			rtl.in[1].push_back(data);
 		rtl.settle();
 	}
-	expect(rtl, JOBS_BROKEN, 1, "broken by the fourth");
+	expect(rtl, counters::jobs_broken, 1, "broken by the fourth");
 	rtl.out[0].clear();
 	for (int clock = std::min(lag, 0); clock <= std::max(lag, 0); clock++) {
 		if (clock == 0)
@@ -267,20 +255,20 @@ void contested(Random &random, int lag)
 		rtl.step();
 	}
 	rtl.settle();
-	expect(rtl, ELSEWHERE_DROPPED, 8, "dropped");
+	expect(rtl, counters::elsewhere_dropped, 8, "dropped");
 	CHECK(rtl.out[0].size() == 1 && rtl.out[0].front().frame == data,
 	      "the flow's own packet went lost, %d clocks after", lag);
-	const bool out = rtl.counter(FRAMES_PASSED) > 0;
+	const bool out = rtl.counter(counters::frames_passed) > 0;
 
 	CHECK(lag > -10 || !out, "evicted %d clocks after its last packet", -lag);
 	CHECK(lag < 10 || out, "not evicted");
 	if (out) {
 		rtl.in[1].push_back(peer.leave());
 		rtl.settle();
-		expect(rtl, JOBS_CLOSED, 1, "closed");
+		expect(rtl, counters::jobs_closed, 1, "closed");
 		rtl.in[1].push_back(flow.join(2));
 		rtl.settle();
-		expect(rtl, JOINS_GRANTED, 3, "granted at the other port");
+		expect(rtl, counters::joins_granted, 3, "granted at the other port");
 	}
 }
 

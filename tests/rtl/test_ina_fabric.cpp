@@ -10,6 +10,7 @@
 // another order, a new model is led to the same state to undo that. A TRACE comes now and then.
 
 #include "aggregator_rtl.hpp"
+#include "counters.hpp"
 #include "model_steps.hpp"
 #include "wire/ina_wire.h"
 
@@ -35,15 +36,6 @@ namespace
 constexpr unsigned PORTS = INA_PORT_COUNT;
 constexpr uint64_t BUSY_CLOCKS = 100000; // a limit for a clock that never stops
 constexpr unsigned IDLE_CLOCKS = 4;
-// By position (model/counters.h).
-constexpr unsigned DUPLICATES_ANSWERED = 7, ANSWERS_DROPPED = 19;
-
-const char *const counter_names[] = {
-#define X(name, meaning) #name,
-        INA_COUNTERS(X)
-#undef X
-};
-
 /// Another frame of the same packet: the port determines its flow.
 bool is_duplicate(const Bytes &a, const Bytes &b)
 {
@@ -96,12 +88,9 @@ std::string difference_of(const std::vector<Bytes> &want, const std::vector<Byte
 /// A TRACE of a host of another fabric.
 Bytes trace_frame(Random &random)
 {
-	ina_wire_header header = {};
+	const ina_wire_header header = bench::wire_header(INA_WIRE_TRACE);
 	bench::Packet packet;
 
-	header.magic = INA_WIRE_MAGIC;
-	header.version = INA_WIRE_VERSION;
-	header.type = INA_WIRE_TRACE;
 	packet.form = bench::FORMS[random.below(4)];
 	packet.qpn = 0x800000;
 	packet.psn = static_cast<uint32_t>(random.below(1u << 24));
@@ -219,7 +208,7 @@ struct engine {
 			const std::string differs = difference(entering);
 
 			if (differs.empty()) {
-				dropped = rtl.counter(ANSWERS_DROPPED);
+				dropped = rtl.counter(counters::answers_dropped);
 				return;
 			}
 			first += (first.empty() ? "" : "; or ") + differs;
@@ -232,7 +221,7 @@ struct engine {
 	/// turn. In the model an answer takes no time.
 	void forget_dropped(const std::vector<PortFrame> &entering)
 	{
-		uint64_t count = rtl.counter(ANSWERS_DROPPED) - dropped;
+		uint64_t count = rtl.counter(counters::answers_dropped) - dropped;
 
 		for (const PortFrame &in : entering) {
 			const auto answer = std::find_if(
@@ -305,16 +294,16 @@ struct engine {
 			if (!of_port.empty())
 				return "port " + std::to_string(p) + ": " + of_port;
 		}
-		const uint64_t now_dropped = rtl.counter(ANSWERS_DROPPED);
+		const uint64_t now_dropped = rtl.counter(counters::answers_dropped);
 
 		for (unsigned i = 0; i < INA_COUNTER_COUNT; i++) {
-			const uint64_t want = i == ANSWERS_DROPPED ? now_dropped
-			                      : i == DUPLICATES_ANSWERED
+			const uint64_t want = i == counters::answers_dropped ? now_dropped
+			                      : i == counters::duplicates_answered
 			                              ? model.counter(i) - now_dropped
 			                              : model.counter(i);
 
 			if (rtl.counter(i) != want)
-				return std::string(counter_names[i]) + " is " +
+				return std::string(counters::names[i]) + " is " +
 				       std::to_string(rtl.counter(i)) + ", not " +
 				       std::to_string(want);
 		}

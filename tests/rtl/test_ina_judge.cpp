@@ -5,6 +5,7 @@
 // from the table.
 
 #include "bench.hpp"
+#include "counters.hpp"
 #include "Vina_judge.h"
 
 namespace
@@ -15,9 +16,6 @@ constexpr uint32_t JOIN_LANE = 0x01014E49, LEAVE_LANE = 0x03014E49, DATA_LANE = 
 constexpr uint32_t PROBE_OFFSET = 0x400000;
 constexpr uint64_t JOB_ID = 0x0123456789ABCDEF;
 constexpr int PROBE_REACH = 1 << 14; // how near another switch's probe is to PROBE_OFFSET
-constexpr unsigned FRAMES_IN = 0, DUPLICATES_OLD = 9, GAPS = 10, NO_ROOM_DROPPED = 11,
-                   SUSPECTS_DROPPED = 21, JOINS_HELD = 23, QUIET_DROPPED = 24;
-
 struct Queue {
 	unsigned fill = 0, sums = 0, head = 0, sum_count = 0;
 	uint32_t raw = 0;
@@ -248,11 +246,11 @@ Verdict verdict_out(Judge &judge)
 		return bench::Resend::of(judge.dut->resend).probe ? PROBE : RESEND;
 	if (judge.dut->token_pass)
 		return judge.dut->break_valid ? BREAK_AND_PASS : PASS;
-	if (judge.dut->events >> SUSPECTS_DROPPED & 1) {
+	if (judge.dut->events >> counters::suspects_dropped & 1) {
 		CHECK(judge.dut->break_valid == judge.dut->leave_valid, "half evicted");
 		return judge.dut->break_valid ? OUT : SUSPECT;
 	}
-	if (judge.dut->events >> QUIET_DROPPED & 1)
+	if (judge.dut->events >> counters::quiet_dropped & 1)
 		return QUIET;
 	return DROP;
 }
@@ -323,9 +321,9 @@ void test_table(bench::Random &random)
 
 		CHECK(judge.dut->hit_valid == own && judge.dut->hit_job == job, "heard of: %u",
 		      judge.dut->hit_valid);
-		CHECK((judge.dut->events >> DUPLICATES_OLD & 1) ==
+		CHECK((judge.dut->events >> counters::duplicates_old & 1) ==
 		                      (old && distance < 0 && !went_raw(distance, queue)) &&
-		              (judge.dut->events >> GAPS & 1) ==
+		              (judge.dut->events >> counters::gaps & 1) ==
 		                      (distance > 0 &&
 		                       !is_far(distance, static_cast<int>(role.window)) &&
 		                       !role.over),
@@ -404,8 +402,8 @@ void test_held()
 		judge.dut->answer_valid = judge.dut->answer_held = 0;
 		judge.dut.tick();
 		CHECK(verdict_out(judge) == DROP, "a held JOIN is forwarded");
-		CHECK((judge.dut->events >> JOINS_HELD & 1) == !uplink &&
-		              (judge.dut->events >> NO_ROOM_DROPPED & 1) == uplink,
+		CHECK((judge.dut->events >> counters::joins_held & 1) == !uplink &&
+		              (judge.dut->events >> counters::no_room_dropped & 1) == uplink,
 		      "events %x", judge.dut->events);
 		judge.dut.tick();
 		judge.dut->s_valid = 0;
@@ -597,7 +595,7 @@ void test_quiet_time()
 				const bool quiet = ticks < 2 && opcode < 6;
 				CHECK(verdict_of(judge) == (quiet ? QUIET : PASS),
 				      "%u ticks, opcode %u", ticks, opcode);
-				CHECK((judge.dut->events >> QUIET_DROPPED & 1) == quiet,
+				CHECK((judge.dut->events >> counters::quiet_dropped & 1) == quiet,
 				      "not counted");
 				judge.next();
 			}
@@ -808,7 +806,7 @@ void test_leave()
 	judge.dut.settle();
 	judge.judge();
 	CHECK(judge.dut->token_pass && !judge.resends() && !judge.dut->hit_valid &&
-	              !judge.dut->commit_valid && judge.dut->events == 1u << FRAMES_IN,
+	              !judge.dut->commit_valid && judge.dut->events == 1u << counters::frames_in,
 	      "a LEAVE that comes again as its job is freed does not pass");
 	judge.next();
 	judge.dut->job_freed = 0;

@@ -6,6 +6,7 @@
 // that it is not. Then the bench measures the throughput, the latency and the speed of passing
 // frames without faults, and compares them with their targets.
 
+#include "counters.hpp"
 #include "measure.hpp"
 
 #include <map>
@@ -33,11 +34,6 @@ constexpr uint64_t PATIENCE_CLOCKS = 4 * TIMER_CLOCKS;
 // same targets.
 constexpr double BEATS_PER_CLOCK_LEAST = 0.98;
 constexpr uint64_t LATENCY_CLOCKS_MOST = 40;
-
-// Counters by position (model/counters.h).
-constexpr unsigned PACKETS_JOINED = 4, PACKETS_RAW = 6, DUPLICATES_ANSWERED = 7, GAPS = 10,
-                   JOINS_GRANTED = 12, JOINS_REFUSED = 13, JOBS_OPENED = 14, JOBS_CLOSED = 15,
-                   JOBS_BROKEN = 16, ANSWERS_DROPPED = 19;
 
 struct Faults {
 	unsigned lose = 0, duplicate = 0, delay = 0, corrupt = 0; // percent, on each side
@@ -345,17 +341,18 @@ void test_faults(Random &random)
 		shape.max_elements = 500;
 		Network network(random, rtl, faults);
 		network.run(jobs, INA_JOB_COUNT, shape, true);
-		CHECK(rtl.counter(JOBS_BROKEN) == 0, "%llu jobs broke without a cause",
-		      static_cast<unsigned long long>(rtl.counter(JOBS_BROKEN)));
+		CHECK(rtl.counter(counters::jobs_broken) == 0, "%llu jobs broke without a cause",
+		      static_cast<unsigned long long>(rtl.counter(counters::jobs_broken)));
 		shape.messages = 12;
 		network.run(jobs, INA_JOB_COUNT, shape, false);
 		// A JOIN that comes while no free context is quiet yet is refused.
-		const uint64_t opened = rtl.counter(JOBS_OPENED);
+		const uint64_t opened = rtl.counter(counters::jobs_opened);
 
-		CHECK(rtl.counter(JOBS_CLOSED) == opened &&
-		              opened + rtl.counter(JOINS_REFUSED) >= 2 * jobs && opened > jobs,
+		CHECK(rtl.counter(counters::jobs_closed) == opened &&
+		              opened + rtl.counter(counters::joins_refused) >= 2 * jobs &&
+		              opened > jobs,
 		      "%llu jobs opened, %llu closed", static_cast<unsigned long long>(opened),
-		      static_cast<unsigned long long>(rtl.counter(JOBS_CLOSED)));
+		      static_cast<unsigned long long>(rtl.counter(counters::jobs_closed)));
 		shape.mismatch_percent = 5;
 		shape.other_ids = false; // else that rank would never end
 		network.run(jobs, INA_JOB_COUNT, shape, true);
@@ -364,10 +361,10 @@ void test_faults(Random &random)
 		        "%llu joined, %llu raw, %llu answered, %llu gaps\n",
 		        PORTS, faults.lose, faults.duplicate, faults.delay, faults.corrupt,
 		        static_cast<unsigned long long>(rtl.clock()),
-		        static_cast<unsigned long long>(rtl.counter(PACKETS_JOINED)),
-		        static_cast<unsigned long long>(rtl.counter(PACKETS_RAW)),
-		        static_cast<unsigned long long>(rtl.counter(DUPLICATES_ANSWERED)),
-		        static_cast<unsigned long long>(rtl.counter(GAPS)));
+		        static_cast<unsigned long long>(rtl.counter(counters::packets_joined)),
+		        static_cast<unsigned long long>(rtl.counter(counters::packets_raw)),
+		        static_cast<unsigned long long>(rtl.counter(counters::duplicates_answered)),
+		        static_cast<unsigned long long>(rtl.counter(counters::gaps)));
 	}
 }
 
@@ -487,15 +484,9 @@ Bytes numbered_frame(const traffic::Job &job, const traffic::Rank &rank, size_t 
 {
 	traffic::Rank one = rank;
 	const uint32_t number = static_cast<uint32_t>(index);
-	ina_wire_header header = {};
+	const ina_wire_header header = bench::wire_header(INA_WIRE_DATA, 0, job.id);
 	Bytes payload(INA_MTU, 0);
 
-	header.magic = INA_WIRE_MAGIC;
-	header.version = INA_WIRE_VERSION;
-	header.type = INA_WIRE_DATA;
-	header.number_type = INA_WIRE_INT32;
-	header.operation = INA_WIRE_SUM;
-	header.job_id = job.id;
 	if (index == 1)
 		std::memcpy(&payload[0], &header, sizeof(header));
 	for (size_t at = sizeof(header); at < payload.size(); at += sizeof(number))
@@ -533,7 +524,8 @@ void late_answers(Random &random)
 			rtl.in[rank.port].push_back(numbered_frame(job, rank, i));
 	for (uint64_t i = 0; i < WINDOW * PACKET_CLOCKS; i++)
 		rtl.step();
-	const size_t joined = rtl.counter(PACKETS_JOINED) / PORTS; // with the JOIN, packet 0
+	const size_t joined =
+	        rtl.counter(counters::packets_joined) / PORTS; // with the JOIN, packet 0
 	const traffic::Rank &asker = job.ranks[0];
 	CHECK(joined >= WINDOW && joined < 2 * WINDOW, "%zu joined: nothing waits", joined);
 	for (unsigned i = 0; i < RESENDS; i++)
@@ -543,8 +535,8 @@ void late_answers(Random &random)
 		rtl.step();
 	rtl.stall_percent = 0;
 	rtl.settle(1000000);
-	CHECK(rtl.counter(DUPLICATES_ANSWERED) == RESENDS + 1, "%llu answered",
-	      static_cast<unsigned long long>(rtl.counter(DUPLICATES_ANSWERED)));
+	CHECK(rtl.counter(counters::duplicates_answered) == RESENDS + 1, "%llu answered",
+	      static_cast<unsigned long long>(rtl.counter(counters::duplicates_answered)));
 	unsigned oldest = 0;
 	for (const auto &out : rtl.out[asker.port]) {
 		const bench::Form form = bench::form_of(out.frame);
@@ -556,9 +548,9 @@ void late_answers(Random &random)
 		CHECK(number == PORTS * index, "packet %u came with a sum of %u", index, number);
 		oldest += index == joined - WINDOW;
 	}
-	CHECK(oldest == 1 && rtl.counter(ANSWERS_DROPPED) == 0,
+	CHECK(oldest == 1 && rtl.counter(counters::answers_dropped) == 0,
 	      "the oldest sum came %u times, %llu answers dropped", oldest,
-	      static_cast<unsigned long long>(rtl.counter(ANSWERS_DROPPED)));
+	      static_cast<unsigned long long>(rtl.counter(counters::answers_dropped)));
 }
 
 /// Port 1 takes nothing. A job has ended there whose probes still wait to leave; they leave in turn
@@ -589,18 +581,19 @@ void stuck_output(Random &random)
 	for (uint64_t i = 0; i < FILL_CLOCKS; i++)
 		rtl.step();
 	rtl.stuck = 0;
-	for (uint64_t i = 0; i < FILL_CLOCKS && rtl.counter(JOBS_CLOSED) == 0; i++)
+	for (uint64_t i = 0; i < FILL_CLOCKS && rtl.counter(counters::jobs_closed) == 0; i++)
 		rtl.step();
 	rtl.stuck = 1u << 1;
 	for (uint64_t i = 0; i < FILL_CLOCKS; i++)
 		rtl.step();
-	CHECK(rtl.counter(JOBS_CLOSED) == 1 && rtl.out[1].size() < PROBES / 2,
+	CHECK(rtl.counter(counters::jobs_closed) == 1 && rtl.out[1].size() < PROBES / 2,
 	      "%llu jobs closed, %zu frames out",
-	      static_cast<unsigned long long>(rtl.counter(JOBS_CLOSED)), rtl.out[1].size());
+	      static_cast<unsigned long long>(rtl.counter(counters::jobs_closed)),
+	      rtl.out[1].size());
 	rtl.in[0].push_back(other.ranks[0].frame(0));
 	for (unsigned i = 0; i < 1000; i++)
 		rtl.step();
-	CHECK(rtl.counter(JOINS_GRANTED) + rtl.counter(JOINS_REFUSED) == 3,
+	CHECK(rtl.counter(counters::joins_granted) + rtl.counter(counters::joins_refused) == 3,
 	      "port 1 is stuck, and so is port 0: a JOIN gets no answer");
 }
 
@@ -632,22 +625,25 @@ void dead_output(Random &random)
 	for (unsigned pulse = 0; pulse < 3; pulse++) {
 		for (uint64_t i = 0; i < FILL_CLOCKS; i++)
 			rtl.step();
-		CHECK(rtl.counter(JOBS_CLOSED) < INA_JOB_COUNT, "nothing waits for port 1");
+		CHECK(rtl.counter(counters::jobs_closed) < INA_JOB_COUNT,
+		      "nothing waits for port 1");
 		rtl.age();
 	}
 	for (uint64_t i = 0; i < 20 * FILL_CLOCKS; i++)
 		rtl.step();
-	CHECK(rtl.counter(JOBS_CLOSED) == INA_JOB_COUNT,
+	CHECK(rtl.counter(counters::jobs_closed) == INA_JOB_COUNT,
 	      "%llu of %u jobs closed: port 1 keeps the others",
-	      static_cast<unsigned long long>(rtl.counter(JOBS_CLOSED)), unsigned{INA_JOB_COUNT});
+	      static_cast<unsigned long long>(rtl.counter(counters::jobs_closed)),
+	      unsigned{INA_JOB_COUNT});
 
-	const uint64_t granted = rtl.counter(JOINS_GRANTED);
+	const uint64_t granted = rtl.counter(counters::joins_granted);
 	traffic::Job next(random, {0, 1}, INA_JOB_COUNT, shape);
 
 	rtl.in[0].push_back(next.ranks[0].frame(0));
 	for (unsigned i = 0; i < 1000; i++)
 		rtl.step();
-	CHECK(rtl.counter(JOINS_GRANTED) == granted + 1, "there is no context for another job");
+	CHECK(rtl.counter(counters::joins_granted) == granted + 1,
+	      "there is no context for another job");
 	rtl.stuck = 0;
 	rtl.in[1].push_back(next.ranks[1].frame(0));
 	rtl.settle();
@@ -657,16 +653,11 @@ void dead_output(Random &random)
 /// A JOIN of a job with one rank, which is refused.
 Bytes refused_join(unsigned port, unsigned number)
 {
-	ina_wire_header header = {};
 	bench::Packet packet;
 
-	header.magic = INA_WIRE_MAGIC;
-	header.version = INA_WIRE_VERSION;
-	header.type = INA_WIRE_JOIN;
-	header.rank_count = 1;
-	header.job_id = number + 1;
 	packet.qpn = 0x500000 + (port << 12) + number;
-	packet.payload = traffic::make_message(header, {}, 0);
+	packet.payload =
+	        traffic::make_message(bench::wire_header(INA_WIRE_JOIN, 1, number + 1), {}, 0);
 	return bench::make_frame(packet);
 }
 
@@ -707,10 +698,11 @@ Flooded flood(Random &random, const traffic::Job &job, size_t packets, unsigned 
 			to = rtl.clock();
 		CHECK(rtl.clock() < began + 1000000, "the job's sums do not come");
 	}
-	CHECK(rtl.counter(JOINS_REFUSED) == uint64_t{flooded} * JOINS, "%llu JOINs refused",
-	      static_cast<unsigned long long>(rtl.counter(JOINS_REFUSED)));
-	CHECK(rtl.counter(PACKETS_JOINED) == 2 * packets, "%llu packets joined",
-	      static_cast<unsigned long long>(rtl.counter(PACKETS_JOINED)));
+	CHECK(rtl.counter(counters::joins_refused) == uint64_t{flooded} * JOINS,
+	      "%llu JOINs refused",
+	      static_cast<unsigned long long>(rtl.counter(counters::joins_refused)));
+	CHECK(rtl.counter(counters::packets_joined) == 2 * packets, "%llu packets joined",
+	      static_cast<unsigned long long>(rtl.counter(counters::packets_joined)));
 	return {ended - began, static_cast<double>(to - from) / (TO - FROM)};
 }
 
@@ -751,14 +743,11 @@ double trace_clocks(Random &random, bool slots_are_empty)
 	const std::vector<uint32_t> slots(INA_WIRE_LEVELS * sizeof(ina_wire_trace_slot) / 4,
 	                                  !slots_are_empty);
 	AggregatorRtl rtl(random);
-	ina_wire_header header = {};
+	ina_wire_header header = bench::wire_header(INA_WIRE_TRACE);
 	bench::Packet packet;
 	uint64_t from = 0;
 
 	rtl.place(1, 0, 0x0123456789ABCDEF);
-	header.magic = INA_WIRE_MAGIC;
-	header.version = INA_WIRE_VERSION;
-	header.type = INA_WIRE_TRACE;
 	header.length_bytes = INA_WIRE_LEVELS * sizeof(ina_wire_trace_slot);
 	packet.payload = traffic::make_message(header, slots, 0);
 	const Bytes trace = bench::make_frame(packet);
@@ -807,15 +796,10 @@ void fairness(Random &random)
 	for (unsigned j = 0; j < JOBS; j++) {
 		jobs.emplace_back(random, measure::every_port(), j, shape);
 		for (traffic::Rank &rank : jobs[j].ranks) {
-			ina_wire_header header = {};
+			const ina_wire_header header =
+			        bench::wire_header(INA_WIRE_DATA, 0, jobs[j].id);
 			Bytes payload(INA_MTU, 0);
 
-			header.magic = INA_WIRE_MAGIC;
-			header.version = INA_WIRE_VERSION;
-			header.type = INA_WIRE_DATA;
-			header.number_type = INA_WIRE_INT32;
-			header.operation = INA_WIRE_SUM;
-			header.job_id = jobs[j].id;
 			std::memcpy(&payload[0], &header, sizeof(header));
 			rtl.in[rank.port].push_back(rank.frame(0));
 			rank.segments.resize(WINDOW + 1);

@@ -9,8 +9,6 @@
 #include "bench.hpp"
 #include "Vina_pass.h"
 
-#include <deque>
-
 namespace
 {
 
@@ -93,7 +91,8 @@ class Test
 	{
 		for (;;) {
 			dut.settle();
-			if (tokens.empty() && expected.empty() && !dut->busy && !dut->m_axis_tvalid)
+			if (tokens.empty() && expected.frames.empty() && !dut->busy &&
+			    !dut->m_axis_tvalid)
 				break;
 			clock();
 		}
@@ -109,7 +108,8 @@ class Test
 
 		tokens.push_back(token);
 		if (token.pass && bench::beats_of(bytes) <= BEATS_MAX) {
-			expected.push_back({bytes, token.trace});
+			expected.frames.push_back(bytes);
+			traces.push_back(token.trace);
 			passes++;
 		}
 	}
@@ -120,7 +120,8 @@ class Test
 	}
 	void clock()
 	{
-		CHECK(dut.clocks < CLOCKS_MAX, "stuck with %zu frames to come", expected.size());
+		CHECK(dut.clocks < CLOCKS_MAX, "stuck with %zu frames to come",
+		      expected.frames.size());
 		dut->m_axis_tready = random.chance(ready_percent);
 		dut->token_valid = !tokens.empty() && random.chance(token_percent);
 		if (dut->token_valid) {
@@ -131,37 +132,19 @@ class Test
 		dut.settle();
 		CHECK(!dut->m_axis_tvalid || dut->busy, "not busy with a beat on the way out");
 		passed += dut->passed;
-		if (dut->m_axis_tvalid && dut->m_axis_tready)
-			take();
+		if (dut->m_axis_tvalid && dut->m_axis_tready) {
+			CHECK(traces.empty() || dut->m_trace == traces.front(),
+			      "m_trace is another frame's");
+			if (expected.take(dut->m_axis_tdata, dut->m_axis_tkeep, dut->m_axis_tlast))
+				traces.pop_front();
+		}
 		dut.tick();
 		dut->token_valid = 0;
 	}
-	void take()
-	{
-		CHECK(!expected.empty(), "a frame too many");
-		const auto &[frame, trace] = expected.front();
-		const size_t at = taken * bench::BEAT_BYTES;
-		const size_t count = frame.size() - at < bench::BEAT_BYTES ? frame.size() - at
-		                                                           : bench::BEAT_BYTES;
-
-		CHECK(dut->m_axis_tkeep == bench::keep_mask(count), "tkeep differs");
-		CHECK(dut->m_trace == trace, "m_trace is another frame's");
-		CHECK(bench::get(dut->m_axis_tdata, 0, count) ==
-		              bench::Bytes(frame.begin() + static_cast<long>(at),
-		                           frame.begin() + static_cast<long>(at + count)),
-		      "beat %zu differs", taken);
-		taken++;
-		CHECK(dut->m_axis_tlast == (taken == bench::beats_of(frame)), "tlast at beat %zu",
-		      taken);
-		if (!dut->m_axis_tlast)
-			return;
-		taken = 0;
-		expected.pop_front();
-	}
 	bench::Dut<Vina_pass> dut;
 	std::deque<Token> tokens;
-	std::deque<std::pair<bench::Bytes, bool>> expected; // frames, and whether they are TRACEs
-	size_t taken = 0;
+	bench::ExpectedFrames expected;
+	std::deque<bool> traces; // whether these frames are TRACEs
 	unsigned passed = 0, passes = 0;
 };
 

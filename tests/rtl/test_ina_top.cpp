@@ -5,6 +5,7 @@
 // frames have come out and the counters are equal.
 
 #include "aggregator_rtl.hpp"
+#include "counters.hpp"
 #include "traffic.hpp"
 
 #include <memory>
@@ -34,16 +35,6 @@ namespace
 constexpr unsigned PORTS = INA_PORT_COUNT;
 constexpr bool HAS_HALF_FORMATS = INA_HALF_FORMATS, HAS_MAX_MIN = INA_MAX_MIN,
                HAS_INT32 = INA_INT32;
-
-// By position (model/counters.h).
-constexpr unsigned NO_ROOM_DROPPED = 11, JOBS_CLOSED = 15, JOBS_BROKEN = 16, ANSWERS_DROPPED = 19,
-                   JOINS_HELD = 23, QUIET_DROPPED = 24, CONTEXTS_LACKED = 25;
-
-const char *const counter_names[] = {
-#define X(name, meaning) #name,
-        INA_COUNTERS(X)
-#undef X
-};
 
 /// A connection from the view of its sender and its receiver.
 struct Connection {
@@ -155,12 +146,12 @@ class Comparison
 			if (&rank == &job.ranks[0]) // and one packet more, which is lost
 				put(rank.port, behind(rank, job.packets()));
 		}
-		CHECK(rtl.counter(JOBS_CLOSED) == 1, "the job has not ended");
-		CHECK(rtl.counter(JOBS_BROKEN) == lacks, "lacks a rank: %u", lacks);
-		const uint64_t dropped = rtl.counter(QUIET_DROPPED);
+		CHECK(rtl.counter(counters::jobs_closed) == 1, "the job has not ended");
+		CHECK(rtl.counter(counters::jobs_broken) == lacks, "lacks a rank: %u", lacks);
+		const uint64_t dropped = rtl.counter(counters::quiet_dropped);
 
 		put_all(job, 1);
-		CHECK(rtl.counter(QUIET_DROPPED) - dropped ==
+		CHECK(rtl.counter(counters::quiet_dropped) - dropped ==
 		              (lacks && (place.level > 1 || place.uplinks) ? ports.size() : 0),
 		      "it is not dropped for a quiet time");
 		for (unsigned i = 0; i < 2; i++)
@@ -307,7 +298,7 @@ class Comparison
 		std::memcpy(want, counters, sizeof(want));
 		for (unsigned i = 0; i < INA_COUNTER_COUNT; i++)
 			CHECK(rtl.counter(i) == want[i], "after frame %llu: %s is %llu, not %llu",
-			      static_cast<unsigned long long>(frame_number), counter_names[i],
+			      static_cast<unsigned long long>(frame_number), counters::names[i],
 			      static_cast<unsigned long long>(rtl.counter(i)),
 			      static_cast<unsigned long long>(want[i]));
 	}
@@ -379,25 +370,14 @@ class Comparison
 			tick();
 		}
 		for (unsigned i = 0; i < INA_JOB_COUNT; i++) {
-			ina_wire_header header = join_header(random.next(), 2);
+			ina_wire_header header =
+			        bench::wire_header(INA_WIRE_JOIN, 2, random.next());
 
 			header.exponent = -1;
 			put(port, join_frame(header, 0x700000 + i));
 		}
 		age();
 		age();
-	}
-
-	static ina_wire_header join_header(uint64_t job_id, unsigned ranks)
-	{
-		ina_wire_header header = {};
-
-		header.magic = INA_WIRE_MAGIC;
-		header.version = INA_WIRE_VERSION;
-		header.type = INA_WIRE_JOIN;
-		header.rank_count = static_cast<uint16_t>(ranks);
-		header.job_id = job_id;
-		return header;
 	}
 
 	/// A JOIN with any form and PSN.
@@ -611,12 +591,8 @@ class Comparison
 	void trace()
 	{
 		bench::Packet packet;
-		ina_wire_header header = {};
+		ina_wire_header header = bench::wire_header(INA_WIRE_TRACE, 0, random.next());
 
-		header.magic = INA_WIRE_MAGIC;
-		header.version = INA_WIRE_VERSION;
-		header.type = INA_WIRE_TRACE;
-		header.job_id = random.next();
 		packet.form = bench::FORMS[random.below(4)];
 		packet.qpn = 0x900000 + static_cast<uint32_t>(random.below(1000));
 		packet.psn = static_cast<uint32_t>(random.next()) & traffic::PSN_MASK;
@@ -672,9 +648,10 @@ class Comparison
 			frame.resize(1 + random.below(70));
 			break;
 		default: { // a JOIN with some field out of range
-			ina_wire_header header = join_header(
-			        running.empty() || random.chance(80) ? 1 : running[0]->job.id,
-			        random.below(2) ? 0 : PORTS + 1);
+			const size_t ranks = random.below(2) ? 0 : PORTS + 1;
+			ina_wire_header header = bench::wire_header(
+			        INA_WIRE_JOIN, ranks,
+			        running.empty() || random.chance(80) ? 1 : running[0]->job.id);
 
 			if (random.chance(50))
 				header.remaining_bytes = static_cast<uint32_t>(random.next());
@@ -785,15 +762,15 @@ unsigned episode(uint64_t seed, uint64_t *totals, uint64_t *from_above)
 const char *never_moved(const uint64_t *totals)
 {
 	for (unsigned i = 0; i < INA_COUNTER_COUNT; i++) {
-		if (totals[i] > 0 || i == ANSWERS_DROPPED)
+		if (totals[i] > 0 || i == counters::answers_dropped)
 			continue; // the frames come one by one, so no answer waits for its turn
-		if (i == NO_ROOM_DROPPED && INA_SLOT_COUNT > 8)
+		if (i == counters::no_room_dropped && INA_SLOT_COUNT > 8)
 			continue; // a rank is hardly ever a large window ahead of others
-		if (i == JOINS_HELD && INA_JOB_COUNT == 1)
+		if (i == counters::joins_held && INA_JOB_COUNT == 1)
 			continue; // a single context is never shared
-		if (i == CONTEXTS_LACKED && INA_JOB_COUNT >= 16)
+		if (i == counters::contexts_lacked && INA_JOB_COUNT >= 16)
 			continue; // there are about as many contexts as jobs
-		return counter_names[i];
+		return counters::names[i];
 	}
 	return nullptr;
 }
@@ -834,7 +811,7 @@ int main()
 	            static_cast<unsigned long long>(from_above));
 	CHECK(wanted < 10000 || from_above > 0, "no sum came down");
 	for (unsigned i = 0; i < INA_COUNTER_COUNT; i++)
-		std::printf("%s %llu%s", counter_names[i],
+		std::printf("%s %llu%s", counters::names[i],
 		            static_cast<unsigned long long>(totals[i]),
 		            i + 1 < INA_COUNTER_COUNT ? ", " : "\n");
 	CHECK(wanted < 10000 || never_moved(totals) == nullptr, "the traffic never moved %s",

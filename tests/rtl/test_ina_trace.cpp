@@ -6,10 +6,7 @@
 // unchanged, including frames that only resemble a TRACE. All leave at a beat a clock.
 
 #include "bench.hpp"
-#include "wire/ina_wire.h"
 #include "Vina_trace.h"
-
-#include <deque>
 
 namespace
 {
@@ -53,14 +50,14 @@ class Test
 	void put(const Frame &in, const bench::Bytes &out)
 	{
 		frames.push_back(in);
-		expected.push_back(out);
+		expected.frames.push_back(out);
 	}
 	/// Runs until all frames are out, and returns the clocks.
 	uint64_t drain()
 	{
 		const uint64_t begin = dut.clocks;
 
-		while (!expected.empty())
+		while (!expected.frames.empty())
 			clock();
 		dut.settle();
 		CHECK(!dut->m_axis_tvalid, "a beat too many");
@@ -70,14 +67,15 @@ class Test
       private:
 	bench::Dut<Vina_trace> dut;
 	std::deque<Frame> frames;
-	std::deque<bench::Bytes> expected;
-	size_t given = 0, taken = 0; // beats given and taken of the first frame of each queue
+	bench::ExpectedFrames expected;
+	size_t given = 0; // beats of the first frame
 	bool offered = false, waits = false;
 	bench::Bytes waiting; // the beat that was at the output, and not taken
 
 	void clock()
 	{
-		CHECK(dut.clocks < CLOCKS_MAX, "stuck with %zu frames to come", expected.size());
+		CHECK(dut.clocks < CLOCKS_MAX, "stuck with %zu frames to come",
+		      expected.frames.size());
 		if (!offered && !frames.empty() && random.chance(valid_percent)) {
 			const bench::Bytes &bytes = frames.front().bytes;
 
@@ -116,26 +114,7 @@ class Test
 		waits = dut->m_axis_tvalid && !dut->m_axis_tready;
 		waiting = beat;
 		if (dut->m_axis_tvalid && dut->m_axis_tready)
-			take(beat);
-	}
-	void take(const bench::Bytes &beat)
-	{
-		CHECK(!expected.empty(), "a frame too many");
-		const bench::Bytes &frame = expected.front();
-		const size_t at = taken * bench::BEAT_BYTES;
-		const size_t count = std::min(frame.size() - at, bench::BEAT_BYTES);
-
-		CHECK(dut->m_axis_tkeep == bench::keep_mask(count), "tkeep differs");
-		for (size_t i = 0; i < count; i++)
-			CHECK(beat[i] == frame[at + i], "byte %zu of %zu is %02x, not %02x", at + i,
-			      frame.size(), beat[i], frame[at + i]);
-		taken++;
-		CHECK(dut->m_axis_tlast == (taken == bench::beats_of(frame)), "tlast at beat %zu",
-		      taken);
-		if (!dut->m_axis_tlast)
-			return;
-		taken = 0;
-		expected.pop_front();
+			expected.take(dut->m_axis_tdata, dut->m_axis_tkeep, dut->m_axis_tlast);
 	}
 };
 
@@ -143,13 +122,9 @@ class Test
 /// the iCRC does not cover.
 bench::Bytes trace_frame(bench::Random &random, unsigned level)
 {
+	const ina_wire_header header = bench::wire_header(INA_WIRE_TRACE, 0, random.next());
 	bench::Packet packet;
-	ina_wire_header header = {};
 
-	header.magic = INA_WIRE_MAGIC;
-	header.version = INA_WIRE_VERSION;
-	header.type = INA_WIRE_TRACE;
-	header.job_id = random.next();
 	packet.form = bench::FORMS[random.below(4)];
 	packet.vlan = static_cast<uint16_t>(random.next());
 	packet.qpn = static_cast<uint32_t>(random.next()) & 0xFFFFFF;

@@ -8,7 +8,6 @@
 
 #include "bench.hpp"
 #include "half.hpp"
-#include "wire/ina_wire.h"
 
 #include <algorithm>
 
@@ -335,14 +334,9 @@ class Job
 	void add(bench::Random &random, uint8_t type)
 	{
 		const bool data = type == INA_WIRE_DATA;
-		ina_wire_header header = {};
+		ina_wire_header header = bench::wire_header(
+		        type, shape.rank_count ? shape.rank_count : ranks.size(), id);
 
-		header.magic = INA_WIRE_MAGIC;
-		header.version = INA_WIRE_VERSION;
-		header.type = type;
-		header.rank_count =
-		        static_cast<uint16_t>(shape.rank_count ? shape.rank_count : ranks.size());
-		header.job_id = id;
 		header.message_number = number++;
 		if (type == INA_WIRE_JOIN)
 			header.exponent = static_cast<int32_t>(0u - shape.window);

@@ -43,20 +43,27 @@ static void refused(const struct ina_options *options, const char *words)
 		fail_msg("\"%s\" does not say \"%s\"", failure.text, words);
 }
 
-static void from_options(void **state)
+static struct ina_settings made(const struct ina_options *options)
 {
-	struct ina_options options = good();
 	struct ina_settings settings;
 	struct ina_failure failure;
 
+	assert_int_equal(ina_settings_make(&settings, options, &failure), INA_OK);
+	return settings;
+}
+
+static void from_options(void **state)
+{
+	struct ina_options options = good();
+	struct ina_settings settings = made(&options);
+
 	(void)state;
-	assert_int_equal(ina_settings_make(&settings, &options, &failure), INA_OK);
 	assert_int_equal(settings.root.sin_addr.s_addr, inet_addr("192.0.2.1"));
 	assert_int_equal(ntohs(settings.root.sin_port), INA_DEFAULT_PORT);
 	assert_int_equal(settings.bind.sin_addr.s_addr, 0);
 	options.root = "192.0.2.7:4000";
 	options.bind = "192.0.2.9";
-	assert_int_equal(ina_settings_make(&settings, &options, &failure), INA_OK);
+	settings = made(&options);
 	assert_int_equal(ntohs(settings.root.sin_port), 4000);
 	assert_int_equal(settings.bind.sin_addr.s_addr, inet_addr("192.0.2.9"));
 }
@@ -64,46 +71,46 @@ static void from_options(void **state)
 static void from_environment(void **state)
 {
 	struct ina_settings settings;
-	struct ina_failure failure;
 
 	(void)state;
 	setenv("INA_RANK", "2", 1);
 	setenv("INA_RANKS", "3", 1);
 	setenv("INA_ROOT", "192.0.2.1:5000", 1);
 	setenv("INA_BIND", "192.0.2.3", 1);
-	assert_int_equal(ina_settings_make(&settings, NULL, &failure), INA_OK);
+	settings = made(NULL);
 	assert_int_equal(settings.options.rank, 2);
 	assert_int_equal(settings.options.ranks, 3);
 	assert_int_equal(ntohs(settings.root.sin_port), 5000);
 	assert_int_equal(settings.bind.sin_addr.s_addr, inet_addr("192.0.2.3"));
 }
 
+/* Each row adds a variable to those of the rows before it, or changes one. */
 static void bad_environment(void **state)
 {
-	struct ina_options options;
+	static const struct {
+		const char *name, *value, *words;
+	} rows[] = {
+	        {"INA_OTHER", "", "INA_RANKS"},
+	        {"INA_RANKS", "four", "INA_RANKS is \"four\""},
+	        {"INA_RANKS", "1025", "from 1 to 1024"},
+	        {"INA_RANKS", "4", "INA_RANK in the environment"},
+	        {"INA_RANK", "-1", "INA_RANK is \"-1\""},
+	        {"INA_RANK", "1x", "INA_RANK is \"1x\""},
+	        {"INA_RANK", "1", "INA_ROOT"},
+	        {"INA_ROOT", "ina-no-such-host.invalid",
+	         "INA_ROOT is \"ina-no-such-host.invalid\""},
+	        {"INA_ROOT", "192.0.2.1:99999", "INA_ROOT"},
+	        {"INA_ROOT", "192.0.2.1", NULL},
+	        {"INA_BIND", "192.0.2.300", "INA_BIND"},
+	};
+	struct ina_options options = good();
 
 	(void)state;
-	refused(NULL, "INA_RANKS");
-	setenv("INA_RANKS", "four", 1);
-	refused(NULL, "INA_RANKS is \"four\"");
-	setenv("INA_RANKS", "1025", 1);
-	refused(NULL, "from 1 to 1024");
-	setenv("INA_RANKS", "4", 1);
-	refused(NULL, "INA_RANK in the environment");
-	setenv("INA_RANK", "-1", 1);
-	refused(NULL, "INA_RANK is \"-1\"");
-	setenv("INA_RANK", "1x", 1);
-	refused(NULL, "INA_RANK is \"1x\"");
-	setenv("INA_RANK", "1", 1);
-	refused(NULL, "INA_ROOT");
-	setenv("INA_ROOT", "ina-no-such-host.invalid", 1);
-	refused(NULL, "INA_ROOT is \"ina-no-such-host.invalid\"");
-	setenv("INA_ROOT", "192.0.2.1:99999", 1);
-	refused(NULL, "INA_ROOT");
-	setenv("INA_ROOT", "192.0.2.1", 1);
-	setenv("INA_BIND", "192.0.2.300", 1);
-	refused(NULL, "INA_BIND");
-	options = good();
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		setenv(rows[i].name, rows[i].value, 1);
+		if (rows[i].words)
+			refused(NULL, rows[i].words);
+	}
 	options.root = "192.0.2.300";
 	refused(&options, "option root");
 }
@@ -117,14 +124,13 @@ static void of_other_versions(void **state)
 	} newer;
 	struct ina_options options = good();
 	struct ina_settings settings;
-	struct ina_failure failure;
 	size_t known = offsetof(struct ina_options, poll_count);
 
 	(void)state;
 	options.window = 3;
 	options.poll_count = 12345; /* not part of the program's struct, so not an option */
 	options.struct_size = known;
-	assert_int_equal(ina_settings_make(&settings, &options, &failure), INA_OK);
+	settings = made(&options);
 	assert_int_equal(settings.options.window, 3);
 	assert_int_equal(settings.options.poll_count, good().poll_count);
 	assert_int_equal(settings.options.timeout_ms, good().timeout_ms);
@@ -140,71 +146,50 @@ static void of_other_versions(void **state)
 	newer.options.rank = 1;
 	newer.options.ranks = 4;
 	newer.options.root = "192.0.2.1";
-	assert_int_equal(ina_settings_make(&settings, &newer.options, &failure), INA_OK);
+	made(&newer.options);
 	newer.unknown[1] = 1;
 	refused(&newer.options, "built for a later version");
 }
 
-static void bad_options(void **state)
+/* The good options with another value of a member. */
+#define refused_with(member, value, words)                                                         \
+	do {                                                                                       \
+		struct ina_options options = good();                                               \
+                                                                                                   \
+		options.member = value;                                                            \
+		refused(&options, words);                                                          \
+	} while (0)
+
+static void refused_variable(const char *name, const char *value, const char *words)
 {
 	struct ina_options options = good();
 
+	setenv(name, value, 1);
+	refused(&options, words);
+	unsetenv(name);
+}
+
+static void bad_options(void **state)
+{
 	(void)state;
-	options.struct_size = 8;
-	refused(&options, "ina_options_init");
-	options = good();
-	options.window = 0;
-	refused(&options, "window is 0");
-	options = good();
-	options.window = 129;
-	refused(&options, "window is 129");
-	options = good();
-	options.message_bytes = 1000;
-	refused(&options, "message_bytes is 1000");
-	options = good();
-	options.message_bytes = 48;
-	refused(&options, "message_bytes is 48");
-	options = good();
-	options.ack_timeout = 32;
-	refused(&options, "ack_timeout is 32");
-	options = good();
-	setenv("INA_ACK_TIMEOUT", "soon", 1);
-	refused(&options, "INA_ACK_TIMEOUT is \"soon\"");
-	unsetenv("INA_ACK_TIMEOUT");
-	setenv("INA_INTRA_GBPS", "fast", 1);
-	refused(&options, "INA_INTRA_GBPS is \"fast\"");
-	unsetenv("INA_INTRA_GBPS");
-	options = good();
-	options.congestion_control = 2;
-	refused(&options, "congestion_control is 2");
-	options = good();
-	setenv("INA_CONGESTION_CONTROL", "yes", 1);
-	refused(&options, "INA_CONGESTION_CONTROL is \"yes\"");
-	unsetenv("INA_CONGESTION_CONTROL");
-	options = good();
-	options.channels = 9;
-	refused(&options, "channels is 9");
-	options.channels = -1;
-	refused(&options, "channels is -1");
-	options = good();
-	setenv("INA_CHANNELS", "0", 1);
-	refused(&options, "INA_CHANNELS is \"0\"");
-	unsetenv("INA_CHANNELS");
-	options = good();
-	options.timeout_ms = 0;
-	refused(&options, "timeout");
-	options = good();
-	options.join_timeout_ms = -1;
-	refused(&options, "join_timeout_ms");
-	options = good();
-	options.algorithm = (enum ina_algorithm)5;
-	refused(&options, "invalid algorithm 5");
-	options = good();
-	options.ranks = 1025;
-	refused(&options, "ranks is 1025");
-	options = good();
-	options.rank = -2;
-	refused(&options, "rank is -2");
+	refused_with(struct_size, 8, "ina_options_init");
+	refused_with(window, 0, "window is 0");
+	refused_with(window, 129, "window is 129");
+	refused_with(message_bytes, 1000, "message_bytes is 1000");
+	refused_with(message_bytes, 48, "message_bytes is 48");
+	refused_with(ack_timeout, 32, "ack_timeout is 32");
+	refused_with(congestion_control, 2, "congestion_control is 2");
+	refused_with(channels, 9, "channels is 9");
+	refused_with(channels, -1, "channels is -1");
+	refused_with(timeout_ms, 0, "timeout");
+	refused_with(join_timeout_ms, -1, "join_timeout_ms");
+	refused_with(algorithm, (enum ina_algorithm)5, "invalid algorithm 5");
+	refused_with(ranks, 1025, "ranks is 1025");
+	refused_with(rank, -2, "rank is -2");
+	refused_variable("INA_ACK_TIMEOUT", "soon", "INA_ACK_TIMEOUT is \"soon\"");
+	refused_variable("INA_INTRA_GBPS", "fast", "INA_INTRA_GBPS is \"fast\"");
+	refused_variable("INA_CONGESTION_CONTROL", "yes", "INA_CONGESTION_CONTROL is \"yes\"");
+	refused_variable("INA_CHANNELS", "0", "INA_CHANNELS is \"0\"");
 }
 
 /* The option counts before the variable. Messages have 4 packets if nothing sets their length. */
@@ -234,7 +219,7 @@ static void congestion_control(void **state)
 			setenv("INA_CONGESTION_CONTROL", cases[i].variable, 1);
 		options.congestion_control = cases[i].option;
 		options.message_bytes = cases[i].message_bytes;
-		assert_int_equal(ina_settings_make(&settings, &options, &failure), INA_OK);
+		settings = made(&options);
 		unsetenv("INA_CONGESTION_CONTROL");
 		assert_int_equal(ina_settings_fit(&settings, 4096, &packets, &failure), INA_OK);
 		assert_int_equal(settings.options.congestion_control, cases[i].is_on);
@@ -256,12 +241,11 @@ static void channels(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct ina_options options = good();
 		struct ina_settings settings;
-		struct ina_failure failure;
 
 		if (cases[i].variable)
 			setenv("INA_CHANNELS", cases[i].variable, 1);
 		options.channels = cases[i].option;
-		assert_int_equal(ina_settings_make(&settings, &options, &failure), INA_OK);
+		settings = made(&options);
 		unsetenv("INA_CHANNELS");
 		assert_int_equal(settings.options.channels, cases[i].wanted);
 		assert_int_equal(settings.tree, 0);
@@ -276,24 +260,24 @@ static void fits(void **state)
 	unsigned int packets;
 
 	(void)state;
-	assert_int_equal(ina_settings_make(&settings, &options, &failure), INA_OK);
+	settings = made(&options);
 	assert_int_equal(ina_settings_fit(&settings, 1024, &packets, &failure), INA_OK);
 	assert_int_equal(settings.options.message_bytes, 16384);
 	assert_int_equal(packets, 128);
 
 	options.window = 9;
-	assert_int_equal(ina_settings_make(&settings, &options, &failure), INA_OK);
+	settings = made(&options);
 	assert_int_equal(ina_settings_fit(&settings, 1024, &packets, &failure), INA_ERR_ARGUMENT);
 
 	options.message_bytes = 1040; /* slightly more than one packet */
 	options.window = 64;
-	assert_int_equal(ina_settings_make(&settings, &options, &failure), INA_OK);
+	settings = made(&options);
 	assert_int_equal(ina_settings_fit(&settings, 1024, &packets, &failure), INA_OK);
 	assert_int_equal(packets, 128);
 
 	options.message_bytes = 0;
 	options.window = 3; /* 48 packets: grants are powers of two */
-	assert_int_equal(ina_settings_make(&settings, &options, &failure), INA_OK);
+	settings = made(&options);
 	assert_int_equal(ina_settings_fit(&settings, 1024, &packets, &failure), INA_OK);
 	assert_int_equal(packets, 64);
 }
@@ -337,13 +321,10 @@ static void a_lost_join_is_waited_for(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct ina_options options = good();
-		struct ina_settings settings;
-		struct ina_failure failure;
 
 		options.ack_timeout = cases[i].ack_timeout;
 		options.join_timeout_ms = cases[i].option;
-		assert_int_equal(ina_settings_make(&settings, &options, &failure), INA_OK);
-		assert_int_equal(settings.options.join_timeout_ms, cases[i].wanted_ms);
+		assert_int_equal(made(&options).options.join_timeout_ms, cases[i].wanted_ms);
 	}
 }
 
@@ -383,7 +364,7 @@ static void names(void **state)
 
 	(void)state;
 	options.root = "fast.example:4000";
-	assert_int_equal(ina_settings_make(&settings, &options, &failure), INA_OK);
+	settings = made(&options);
 	assert_int_equal(settings.root.sin_addr.s_addr, inet_addr("192.0.2.5"));
 	assert_int_equal(ntohs(settings.root.sin_port), 4000);
 	options.root = "unknown.example";
@@ -400,7 +381,7 @@ static void names(void **state)
 	/* The time of the resolver is not added to the time for the ranks' meeting. */
 	start_ms = ina_now_ms();
 	options.open_timeout_ms = 5000;
-	assert_int_equal(ina_settings_make(&settings, &options, &failure), INA_OK);
+	settings = made(&options);
 	assert_int_equal(slow_answers, 2);
 	assert_true(settings.deadline_ms >= start_ms + 5000);
 	assert_true(settings.deadline_ms < start_ms + 5300);
