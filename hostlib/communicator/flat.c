@@ -139,10 +139,13 @@ static enum ina_status choose_algorithm(struct ina_comm *comm, bool joined,
  */
 static void wait(struct ina_comm *comm, struct ina_join *join)
 {
-	int left_ms = ina_left_ms(join->deadline_ms, TICK_MS);
 	struct ina_failure own;
+	int left_ms;
 	int count;
 
+	if (ina_is_stopped(comm->control.stop, &own))
+		join->deadline_ms = 0;
+	left_ms = ina_left_ms(join->deadline_ms, TICK_MS);
 	left_ms = left_ms > 0 ? left_ms : 1;
 	if (join->votes)
 		ina_control_pump(&comm->control, left_ms);

@@ -228,7 +228,8 @@ static void end_join(struct ina_join *join, bool fine)
 	if (!fine) {
 		join->end = ina_agree_has_failed(join->context->control) ? INA_JOIN_STOPPED
 		                                                         : INA_JOIN_FAILED;
-		ina_fail(&own, INA_ERR_AGGREGATOR, "the aggregator refused this rank");
+		if (!ina_is_stopped(join->context->control->stop, &own))
+			ina_fail(&own, INA_ERR_AGGREGATOR, "the aggregator refused this rank");
 		vote(join, INA_JOIN_CHECK, 0, &own);
 		return;
 	}
