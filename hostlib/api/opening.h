@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Opening a communicator. ina_open() waits for the other ranks in the calling thread.
- * ina_open_start() waits for them in a thread of the library, which ends with the opening: every
- * wait of an opening has a limit, but many of them are waits in the kernel, for connections and
- * answers. Until the program has finished the request, only that thread uses the communicator, and
- * the program's calls get an error.
+ * ina_open_start() waits for them in a thread of the library, which ends with the opening, because
+ * an opening is a sequence of waits: for the ranks' TCP connections, for each channel or rail, and
+ * for shared memory. Each of them has a limit, and looks at settings.stop. Until the program has
+ * finished the request, only that thread uses the communicator, and the program's calls get an
+ * error.
  */
 #ifndef INA_API_OPENING_H
 #define INA_API_OPENING_H
