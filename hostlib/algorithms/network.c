@@ -273,67 +273,27 @@ void ina_network_close(struct ina_network *network)
 	ina_transport_close(&network->transport);
 }
 
-static bool is_exchanged(const struct ina_network *network)
-{
-	return ina_innet_is_exchanged(&network->innet);
-}
-
 bool ina_network_join_is_over(const struct ina_network *network)
 {
-	return is_exchanged(network) || ina_innet_is_refused(&network->innet) ||
+	return ina_innet_is_exchanged(&network->innet) || ina_innet_is_refused(&network->innet) ||
 	       ina_agree_has_failed(network->completions.control);
-}
-
-/* Waits until the exchange that was started ends. Returns false if it fails before that. */
-static bool await(struct ina_network *network, bool (*is_over)(const struct ina_network *),
-                  int timeout_ms)
-{
-	struct ina_innet *innet = &network->innet;
-	int64_t deadline_ms = ina_now_ms() + timeout_ms;
-	struct ina_failure failure;
-	bool fine = ina_innet_advance(innet, &failure) == INA_OK;
-
-	while (fine && !is_over(network) && ina_now_ms() < deadline_ms) {
-		int count;
-
-		fine = ina_completions_wait(&network->completions,
-		                            ina_left_ms(deadline_ms, TICK_MS), &count,
-		                            &failure) == INA_OK &&
-		       ina_innet_advance(innet, &failure) == INA_OK;
-	}
-	return fine;
-}
-
-static bool is_traced(const struct ina_network *network)
-{
-	return ina_lookout_is_over(&network->lookout);
-}
-
-void ina_network_await_trace(struct ina_network *network, int timeout_ms)
-{
-	await(network, is_traced, timeout_ms);
-}
-
-bool ina_network_join(struct ina_network *network, int timeout_ms)
-{
-	static const struct ina_transfer nothing;
-	bool joined;
-
-	ina_innet_start(&network->innet, INA_WIRE_JOIN, -(int32_t)network->window_packets,
-	                &nothing);
-	joined = await(network, ina_network_join_is_over, timeout_ms) &&
-	         ina_innet_is_joined(&network->innet);
-	ina_innet_stop(&network->innet);
-	return joined;
 }
 
 void ina_network_leave(struct ina_network *network, int timeout_ms)
 {
 	static const struct ina_transfer nothing;
+	struct ina_innet *innet = &network->innet;
+	int64_t deadline_ms = ina_now_ms() + timeout_ms;
+	struct ina_failure ignored;
+	int count;
 
-	ina_innet_start(&network->innet, INA_WIRE_LEAVE, 0, &nothing);
-	await(network, is_exchanged, timeout_ms);
-	ina_innet_stop(&network->innet);
+	ina_innet_start(innet, INA_WIRE_LEAVE, 0, &nothing);
+	while (ina_innet_advance(innet, &ignored) == INA_OK && !ina_innet_is_exchanged(innet) &&
+	       ina_now_ms() < deadline_ms &&
+	       ina_completions_wait(&network->completions, ina_left_ms(deadline_ms, TICK_MS),
+	                            &count, &ignored) == INA_OK)
+		;
+	ina_innet_stop(innet);
 }
 
 /*

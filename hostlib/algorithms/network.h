@@ -40,20 +40,11 @@ enum ina_status ina_network_open(struct ina_network *network, struct ina_control
 /* Closes the connections, and then frees the memory. Safe at any stage. */
 void ina_network_close(struct ina_network *network);
 
-/* Waits until the lookout has ended, up to timeout_ms. */
-void ina_network_await_trace(struct ina_network *network, int timeout_ms);
-
 /*
  * Has the JOIN that was started ended? It has come back, or no JOIN of this job can come back as a
  * sum: this rank's or another rank's was refused, as a received JOIN or another rank's vote shows.
  */
 bool ina_network_join_is_over(const struct ina_network *network);
-
-/*
- * Sends a JOIN and waits until it has ended, up to timeout_ms. Returns whether it came back as the
- * sum of all ranks' JOINs.
- */
-bool ina_network_join(struct ina_network *network, int timeout_ms);
 
 /* Sends a LEAVE, and waits up to timeout_ms for the predecessor's. */
 void ina_network_leave(struct ina_network *network, int timeout_ms);

@@ -91,3 +91,19 @@ unsigned int ina_spread_further(const struct ina_spread *spread, const struct in
 	}
 	return before > seen ? before - seen : 0;
 }
+
+static uint32_t least(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+uint32_t ina_spread_pack(uint32_t packets, unsigned int further)
+{
+	return least(packets, UINT16_MAX) << 16 | (UINT16_MAX - least(further, UINT16_MAX));
+}
+
+uint32_t ina_spread_unpack(uint32_t word, unsigned int *further)
+{
+	*further = UINT16_MAX - (word & UINT16_MAX);
+	return word >> 16;
+}

@@ -42,4 +42,12 @@ bool ina_spread_look(struct ina_spread *spread, unsigned int at, const struct in
 unsigned int ina_spread_further(const struct ina_spread *spread, const struct ina_tree *tree,
                                 unsigned int before);
 
+/*
+ * Packs the grant of a JOIN and that number into one word, not 0, so that ranks can agree on the
+ * smallest. If a switch was reset, they may have read different sums. ina_spread_unpack() returns
+ * the grant.
+ */
+uint32_t ina_spread_pack(uint32_t packets, unsigned int further);
+uint32_t ina_spread_unpack(uint32_t word, unsigned int *further);
+
 #endif

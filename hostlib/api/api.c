@@ -1,84 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The public calls, except collectives and statistics: they check arguments and store errors. */
+/*
+ * The public calls, except opening, collectives and statistics: they check arguments and store
+ * errors.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/deadline.h"
-#include "hostlib/communicator/communicator.h"
 #include "hostlib/channels/strands.h"
-#include "plain.h"
+#include "hostlib/communicator/communicator.h"
+#include "opening.h"
 #include "progress.h"
 
 int ina_version(void)
 {
 	return INA_VERSION;
-}
-
-/* The log function may still call a closed communicator, and gets an error. */
-static void end(struct ina_comm *comm)
-{
-	comm->is_over = true;
-	ina_fail(&comm->failure, INA_ERR_ARGUMENT, "the communicator has been closed");
-	ina_tell(comm);
-	ina_callers_free(&comm->callers);
-	free(comm);
-}
-
-static enum ina_status open_any(const struct ina_options *options, bool plain, ina_comm **comm,
-                                char *why, size_t why_size)
-{
-	struct ina_failure failure = {INA_OK, ""};
-	struct ina_failure ignored;
-	struct ina_settings settings;
-	struct ina_comm *made = NULL;
-
-	if (!comm) {
-		ina_fail(&failure, INA_ERR_ARGUMENT, "ina_open: comm is NULL");
-		goto out_why;
-	}
-	*comm = NULL;
-	ina_settings_make(&settings, options, &failure);
-	made = calloc(1, sizeof(*made));
-	if (!made) {
-		ina_fail(&failure, INA_ERR_MEMORY, "no memory for a communicator");
-		ina_comm_cannot_open(&settings, &failure);
-		goto out_why;
-	}
-	ina_comm_init(made);
-	made->network.plain = plain;
-	made->settings = settings;
-	if (made->settings.can_meet && ina_comm_open(made, &failure) == INA_OK) {
-		if (!made->settings.options.progress_thread ||
-		    ina_progress_start(made, &failure) == INA_OK) {
-			*comm = made;
-			ina_enter(made);
-			ina_end_call(made);
-			goto out_why;
-		}
-		ina_control_farewell(&made->control, &failure); /* all other ranks get the reason */
-	}
-	made->failure = failure; /* so that closing does not wait for other ranks */
-	ina_comm_close(made, &ignored);
-	end(made);
-out_why:
-	/* The text may be that of an error from which the call recovered. */
-	if (why && why_size > 0)
-		snprintf(why, why_size, "%s", failure.status == INA_OK ? "" : failure.text);
-	return failure.status;
-}
-
-enum ina_status ina_open(const struct ina_options *options, ina_comm **comm, char *why,
-                         size_t why_size)
-{
-	return open_any(options, false, comm, why, why_size);
-}
-
-enum ina_status ina_plain_open(const struct ina_options *options, ina_comm **comm, char *why,
-                               size_t why_size)
-{
-	return open_any(options, true, comm, why, why_size);
 }
 
 enum ina_status ina_close(ina_comm *comm)
@@ -87,11 +24,18 @@ enum ina_status ina_close(ina_comm *comm)
 
 	if (!comm)
 		return INA_OK;
+	if (comm->opening)
+		ina_opening_stop(comm);
 	ina_enter(comm);
-	failure.status = comm->is_over ? comm->failure.status : ina_check_wait(comm, "ina_close");
+	failure.status = comm->is_over && !comm->opening ? comm->failure.status
+	                                                 : ina_check_wait(comm, "ina_close");
 	ina_leave(comm);
 	if (failure.status != INA_OK)
 		return failure.status;
+	if (comm->opening) {
+		ina_comm_free(comm);
+		return INA_OK;
+	}
 	ina_progress_stop(comm);
 	/*
 	 * There are unfinished requests: the end of the control connections informs the other
@@ -101,7 +45,7 @@ enum ina_status ina_close(ina_comm *comm)
 		ina_fail(&comm->failure, INA_ERR_ARGUMENT,
 		         "the communicator was closed with unfinished requests");
 	ina_comm_close(comm, &failure);
-	end(comm);
+	ina_comm_free(comm);
 	return failure.status;
 }
 
@@ -136,7 +80,10 @@ enum ina_status ina_test(ina_request *request, int *done)
 
 	if (!request || !done)
 		return INA_ERR_ARGUMENT;
-	ina_enter(comm = request->comm);
+	comm = request->comm;
+	if (comm->opening)
+		return ina_opening_test(comm, done);
+	ina_enter(comm);
 	if (!request->done && !comm->progress)
 		ina_comm_step(comm, 0);
 	if (!request->done && comm->pollset.fd >= 0)
@@ -155,7 +102,10 @@ enum ina_status ina_wait(ina_request *request)
 
 	if (!request)
 		return INA_ERR_ARGUMENT;
-	ina_enter(comm = request->comm);
+	comm = request->comm;
+	if (comm->opening)
+		return ina_opening_take(comm);
+	ina_enter(comm);
 	status = ina_check_wait(comm, "ina_wait");
 	if (status == INA_OK && request->is_grouped) {
 		status = ina_fail(&comm->latest, INA_ERR_ARGUMENT,
@@ -221,10 +171,12 @@ enum ina_status ina_deregister(ina_comm *comm, const void *memory, size_t bytes)
 
 static enum ina_status open_pollset(ina_comm *comm, int *fd)
 {
-	if (comm->progress)
+	if (comm->settings.options.progress_thread)
 		return ina_fail(
 		        &comm->latest, INA_ERR_ARGUMENT,
 		        "ina_comm_fd: not available with progress_thread, which polls instead");
+	if (comm->opening)
+		return ina_opening_open_pollset(comm, fd);
 	if (comm->failure.status != INA_OK) {
 		comm->latest = comm->failure;
 		return comm->failure.status;

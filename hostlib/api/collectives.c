@@ -213,7 +213,9 @@ enum ina_status ina_group_start(ina_comm *comm)
 		return INA_ERR_ARGUMENT;
 	ina_enter(comm);
 	caller = ina_callers_get(&comm->callers);
-	if (!caller)
+	if (comm->is_over)
+		status = ina_fail(&comm->latest, comm->failure.status, "%s", comm->failure.text);
+	else if (!caller)
 		status = ina_fail(&comm->latest, INA_ERR_MEMORY, "no memory for a group");
 	else if (caller->group.is_open)
 		status = ina_fail(&comm->latest, INA_ERR_ARGUMENT,

@@ -47,7 +47,7 @@ void ina_tell(struct ina_comm *comm)
 {
 	struct ina_log_line *line;
 
-	while ((line = ina_log_begin(&comm->log))) {
+	while (!comm->is_opening && (line = ina_log_begin(&comm->log))) {
 		ina_leave(comm);
 		ina_log_write(&comm->log, line);
 		ina_enter(comm);
@@ -63,7 +63,8 @@ void ina_end_call(struct ina_comm *comm)
 
 enum ina_status ina_check_wait(struct ina_comm *comm, const char *call)
 {
-	if (!comm->log.is_writing || !pthread_equal(comm->log.writer, pthread_self()))
+	if (comm->is_opening || !comm->log.is_writing ||
+	    !pthread_equal(comm->log.writer, pthread_self()))
 		return INA_OK;
 	return ina_fail(&comm->latest, INA_ERR_ARGUMENT,
 	                "%s: the log function cannot make a blocking call: use the _start form, or "

@@ -51,7 +51,7 @@ void ina_comm_stats(const ina_comm *comm, struct ina_stats *stats, size_t size)
 	if (!stats)
 		return;
 	memset(stats, 0, size);
-	if (!comm)
+	if (!comm || comm->opening)
 		return;
 	ina_enter(comm);
 	now = comm->stats;

@@ -285,7 +285,8 @@ static enum ina_status join(struct joining *j, struct ina_failure *failure)
 
 		take_children(j);
 		ina_children_step(&j->children);
-		if (hear_parent(j, failure) || step_caller(j, failure) != INA_OK)
+		if (ina_is_stopped(j->control->stop, failure) || hear_parent(j, failure) ||
+		    step_caller(j, failure) != INA_OK)
 			return failure->status;
 		tell_parent(j);
 		now_ms = ina_now_ms();

@@ -118,6 +118,8 @@ static enum ina_status listen_at_root(const struct ina_settings *settings, int64
 		if (*listener >= 0)
 			return INA_OK;
 		error = errno;
+		if (ina_is_stopped(settings->stop, failure))
+			return failure->status;
 		if (error != EADDRINUSE || ina_now_ms() >= deadline_ms)
 			break;
 		ina_poll(NULL, 0, LISTEN_PAUSE_MS);
@@ -379,6 +381,8 @@ static enum ina_status gather(struct gathering *g, struct ina_failure *failure)
 	for (;;) {
 		struct ina_visitor *visitor;
 
+		if (ina_is_stopped(g->control->stop, failure))
+			return ina_fail(failure, failure->status, "rank 0: %s", failure->text);
 		if (g->mismatch.status != INA_OK && !is_short) {
 			int64_t grace_ms = ina_now_ms() + INA_GATHER_TELL_MS;
 

@@ -21,6 +21,7 @@ enum ina_status ina_meet(struct ina_control *control, const struct ina_settings 
 	uint32_t nothing = 0;
 	enum ina_status status;
 
+	control->stop = settings->stop;
 	if (!visitors && failure->status == INA_OK)
 		ina_fail(failure, INA_ERR_MEMORY, "no memory for the bootstrap");
 	ina_acceptor_open(&acceptor, listener, &settings->job, settings->options.peer_timeout_ms,

@@ -149,7 +149,6 @@ enum ina_status ina_comm_close(struct ina_comm *comm, struct ina_failure *failur
 		if (failure->status == INA_OK)
 			ina_control_await_farewells(&comm->control);
 	}
-	ina_pollset_close(&comm->pollset);
 	ina_network_close(&comm->network);
 	ina_control_close(&comm->control);
 	ina_requests_free(comm);

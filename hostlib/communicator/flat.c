@@ -7,8 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "hostlib/algorithms/trace.h"
-#include "places.h"
+#include "common/deadline.h"
+
+/* The longest wait, so that this rank notices the silence of others. */
+#define TICK_MS 200
 
 static const char *address_text(uint32_t address, char text[INET_ADDRSTRLEN])
 {
@@ -39,14 +41,6 @@ static void log_opened(struct ina_comm *comm)
 	        comm->stats.window, comm->how);
 }
 
-/* The end of this rank's JOIN. */
-enum join_end {
-	JOIN_NONE, /* the rank sent no JOIN */
-	JOIN_FAILED,
-	JOIN_STOPPED, /* another rank's JOIN was refused */
-	JOIN_JOINED,
-};
-
 #define OVER_RING "over the ring: "
 
 /* A JOIN has come back, but not as the sum of all ranks' JOINs. */
@@ -64,8 +58,9 @@ static void explain_refusal(struct ina_comm *comm)
 }
 
 /* Writes how the communicator all-reduces and, if it is not aggregated, why. */
-static void explain_how(struct ina_comm *comm, bool aggregated, enum join_end own)
+static void explain_how(struct ina_comm *comm, bool aggregated)
 {
+	const enum ina_join_end own = comm->recovery.rejoin.join.end;
 	const size_t size = sizeof(comm->how);
 	char *how = comm->how;
 	const struct ina_options *options = &comm->settings.options;
@@ -84,10 +79,10 @@ static void explain_how(struct ina_comm *comm, bool aggregated, enum join_end ow
 		snprintf(how, size, "over the ring, as requested");
 	else if (!ina_tree_may_sum(&comm->network.tree))
 		snprintf(how, size, OVER_RING "%s", tree->why);
-	else if (own == JOIN_JOINED ||
-	         (own == JOIN_STOPPED && innet->contributors == (uint32_t)comm->ranks))
+	else if (own == INA_JOIN_JOINED ||
+	         (own == INA_JOIN_STOPPED && innet->contributors == (uint32_t)comm->ranks))
 		snprintf(how, size, OVER_RING "the aggregator did not join another rank's JOIN");
-	else if (own == JOIN_STOPPED && innet->received == 0)
+	else if (own == INA_JOIN_STOPPED && innet->received == 0)
 		snprintf(how, size,
 		         tree->verdict == INA_TREE_SUMS
 		                 ? OVER_RING "the aggregator refused another rank's JOIN"
@@ -103,14 +98,14 @@ static void explain_how(struct ina_comm *comm, bool aggregated, enum join_end ow
 }
 
 /* joined: every rank's JOIN came back as a sum. */
-static enum ina_status choose_algorithm(struct ina_comm *comm, bool joined, enum join_end own,
+static enum ina_status choose_algorithm(struct ina_comm *comm, bool joined,
                                         struct ina_failure *failure)
 {
 	const struct ina_options *options = &comm->settings.options;
 	struct ina_network *network = &comm->network;
 	bool aggregated = joined || network->plain;
 
-	explain_how(comm, aggregated, own);
+	explain_how(comm, aggregated);
 	if (!aggregated && options->algorithm == INA_ALGORITHM_INA) {
 		ina_innet_abandon(&network->innet, true);
 		if (!ina_tree_may_sum(&comm->network.tree))
@@ -122,7 +117,7 @@ static enum ina_status choose_algorithm(struct ina_comm *comm, bool joined, enum
 		                comm->how + strlen(OVER_RING));
 	}
 	if (!aggregated && options->algorithm == INA_ALGORITHM_AUTO) {
-		if (own != JOIN_NONE)
+		if (comm->recovery.rejoin.join.end != INA_JOIN_NONE)
 			ina_innet_abandon(&network->innet, false);
 		ina_rejoin_refused(&comm->recovery.rejoin, &comm->recovery.context);
 		ina_rejoin_look_out(&comm->recovery.rejoin, &comm->recovery.context);
@@ -139,140 +134,52 @@ static enum ina_status choose_algorithm(struct ina_comm *comm, bool joined, enum
 	return INA_OK;
 }
 
-/* The grant of the JOINs. */
-struct grant {
-	uint32_t packets;     /* 0: they were not granted */
-	unsigned int further; /* the number of trees by which the job must move (spread.h) */
-};
-
-static uint32_t least(uint32_t a, uint32_t b)
-{
-	return a < b ? a : b;
-}
-
 /*
- * Packs the grant into one word, so that ranks can agree on the smallest. If a switch was reset,
- * they may have read different sums.
+ * Waits for an event of the stage. While the ranks agree, only frames of the control channel count.
  */
-static uint32_t pack_grant(const struct ina_network *network)
+static void wait(struct ina_comm *comm, struct ina_join *join)
 {
-	unsigned int further =
-	        ina_spread_further(&network->spread, &network->tree, network->innet.before);
+	struct ina_failure own;
+	int left_ms;
+	int count;
 
-	return least(network->innet.granted_packets, UINT16_MAX) << 16 |
-	       (UINT16_MAX - least(further, UINT16_MAX));
-}
-
-static struct grant unpack_grant(uint32_t word)
-{
-	if (word == 0)
-		return (struct grant){0, 0};
-	return (struct grant){.packets = word >> 16, .further = UINT16_MAX - (word & UINT16_MAX)};
-}
-
-/* Sends a JOIN, and agrees with the other ranks on the grant, or that some JOIN was refused. */
-static enum ina_status join(struct ina_comm *comm, bool asks, int64_t deadline_ms,
-                            enum join_end *own, struct grant *grant, struct ina_failure *failure)
-{
-	struct ina_network *network = &comm->network;
-	uint32_t word = 0;
-
-	*own = JOIN_NONE;
-	*grant = unpack_grant(0);
-	if (asks && ina_tree_may_sum(&network->tree)) {
-		if (ina_network_join(network, comm->settings.options.join_timeout_ms))
-			*own = JOIN_JOINED;
-		else
-			*own = ina_agree_has_failed(&comm->control) ? JOIN_STOPPED : JOIN_FAILED;
-	}
-	if (*own == JOIN_JOINED)
-		word = pack_grant(network);
-	else if (*own != JOIN_NONE)
-		ina_fail(failure, INA_ERR_AGGREGATOR, "the aggregator refused this rank");
-	switch (ina_agree_on(&comm->control, "", "JOIN the aggregator", false, &word, deadline_ms,
-	                     failure)) {
-	case INA_OK:
-		*grant = unpack_grant(word);
-		return INA_OK;
-	case INA_ERR_AGGREGATOR:
-		failure->status = INA_OK;
-		return INA_OK;
-	default:
-		return failure->status;
-	}
-}
-
-/*
- * Finds a tree and JOINs there. If several jobs have chosen the same tree at the same time, the
- * sums of their JOINs show this, and all but the first job move to other trees.
- */
-static enum ina_status join_a_tree(struct ina_comm *comm, bool asks, int64_t deadline_ms,
-                                   enum join_end *own, struct grant *grant,
-                                   struct ina_failure *failure)
-{
-	const int join_ms = comm->settings.options.join_timeout_ms;
-	uint32_t nothing = 0;
-
-	for (;;) {
-		enum ina_status status;
-
-		deadline_ms += join_ms;
-		if (asks && failure->status == INA_OK)
-			ina_comm_find_places(comm, deadline_ms, failure);
-		/*
-		 * Agree on this before any JOIN; otherwise a vote on the JOIN could end another
-		 * rank's wait for the positions of all ranks.
-		 */
-		if (ina_agree_on(&comm->control, "", "learn where the ranks are", false, &nothing,
-		                 deadline_ms, failure) != INA_OK)
-			return failure->status;
-		deadline_ms += join_ms;
-		status = join(comm, asks, deadline_ms, own, grant, failure);
-		if (status != INA_OK || grant->further == 0 || comm->settings.keeps_tree)
-			return status;
-		deadline_ms += join_ms;
-		ina_comm_make_way(comm, grant->further, deadline_ms, failure);
-	}
+	if (ina_is_stopped(comm->control.stop, &own))
+		join->deadline_ms = 0;
+	left_ms = ina_left_ms(join->deadline_ms, TICK_MS);
+	left_ms = left_ms > 0 ? left_ms : 1;
+	if (join->votes)
+		ina_control_pump(&comm->control, left_ms);
+	else if (ina_completions_wait(&comm->network.completions, left_ms, &count, &own) != INA_OK)
+		ina_join_lose(join, &own);
 }
 
 enum ina_status ina_comm_connect_flat(struct ina_comm *comm, const struct ina_met *met,
                                       struct ina_failure *failure)
 {
-	const struct ina_options *options = &comm->settings.options;
-	const int64_t deadline_ms = comm->settings.deadline_ms;
 	struct ina_network *network = &comm->network;
+	struct ina_join *join = &comm->recovery.rejoin.join;
 	struct ina_stats *stats = &comm->stats;
-	uint32_t value;
-	bool asks = !network->plain && options->algorithm != INA_ALGORITHM_RING;
-	struct grant grant = {0, 0};
-	enum join_end own = JOIN_NONE;
+	enum ina_join_result result;
 	enum ina_status status;
 
 	if (met->listener >= 0)
 		close(met->listener);
+	status = ina_transport_connect(&network->transport, &comm->control, &met->roster,
+	                               comm->settings.deadline_ms, failure);
+	network->apart.turn = &comm->turn;
+	if (status == INA_OK)
+		ina_network_open(network, &comm->control, &comm->settings, met->roster.job_id,
+		                 failure);
+	stats->path_mtu = network->transport.path_mtu;
+	snprintf(stats->device, sizeof(stats->device), "%s", network->transport.device);
 	/*
 	 * From here on every failure goes into an agreement, so that no rank waits without reason.
 	 */
-	status = ina_transport_connect(&network->transport, &comm->control, &met->roster,
-	                               deadline_ms, failure);
-	value = network->transport.path_mtu;
-	network->apart.turn = &comm->turn;
-	if (status == INA_OK)
-		status = ina_network_open(network, &comm->control, &comm->settings,
-		                          met->roster.job_id, failure);
-	if (status == INA_OK && asks && ina_trace_fits(network))
-		ina_lookout_expect(&network->lookout);
-	status = ina_agree_on(&comm->control, "path MTU", "connect to its neighbours", true, &value,
-	                      deadline_ms, failure);
-	if (status != INA_OK)
-		return status;
-
-	status = join_a_tree(comm, asks, deadline_ms, &own, &grant, failure);
-	if (status != INA_OK)
-		return status;
-	if (grant.packets != 0)
-		ina_network_take_grant(network, grant.packets);
-	stats->path_mtu = network->transport.path_mtu;
-	snprintf(stats->device, sizeof(stats->device), "%s", network->transport.device);
-	return choose_algorithm(comm, grant.packets != 0, own, failure);
+	ina_join_open(join, &comm->recovery.context, failure, comm->settings.deadline_ms);
+	while ((result = ina_join_step(join, failure)) == INA_JOIN_UNDER_WAY)
+		wait(comm, join);
+	if (result == INA_JOIN_ENDED)
+		return failure->status;
+	failure->status = INA_OK; /* that of a JOIN that was refused */
+	return choose_algorithm(comm, result == INA_JOIN_GRANTED, failure);
 }

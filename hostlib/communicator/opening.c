@@ -77,20 +77,16 @@ void ina_comm_cannot_open(const struct ina_settings *settings, struct ina_failur
 enum ina_status ina_comm_open_by(struct ina_comm *comm, ina_connect *connect,
                                  struct ina_failure *failure)
 {
-	struct ina_failure ignored;
 	struct ina_met met;
 	enum ina_status status;
 
-	comm->rank = comm->settings.options.rank;
-	comm->ranks = comm->settings.options.ranks;
 	/* Each rank may be a window ahead of its predecessor, all the way around the ring. */
 	if (comm->network.plain)
 		comm->settings.receives *= (unsigned int)comm->ranks;
 	if (comm->ranks == 1 && comm->rank != 0)
 		return ina_fail(failure, INA_ERR_ARGUMENT, "rank %d of 1: the only rank is 0",
 		                comm->rank);
-	ina_log_open(&comm->log, &comm->settings.options,
-	             failure->status == INA_OK ? failure : &ignored);
+	ina_log_open(&comm->log, &comm->settings.options, comm->settings.logs_to_stderr);
 	if (comm->network.plain) {
 		comm->settings.options.schedule = INA_SCHEDULE_FLAT;
 		comm->settings.options.channels = 1;
@@ -100,6 +96,7 @@ enum ina_status ina_comm_open_by(struct ina_comm *comm, ina_connect *connect,
 		status = meet(comm, &met, failure);
 		if (status == INA_OK)
 			status = connect(comm, &met, failure);
+		comm->control.stop = NULL;
 		if (status == INA_OK)
 			ina_fork_watch(comm);
 		return status;

@@ -40,8 +40,7 @@ enum ina_status ina_strand_open(struct ina_comm *comm, const struct ina_strand *
 		return own->status;
 	}
 	comm->strands.comms[comm->strands.count++] = made;
-	ina_comm_init(made);
-	made->settings = settings;
+	ina_comm_init(made, &settings);
 	made->log.outlet = comm->log.outlet ? comm->log.outlet : &comm->log;
 	if (ina_comm_open_by(made, connect, own) != INA_OK)
 		made->failure = *own; /* so that closing does not wait for other ranks */

@@ -121,9 +121,12 @@ static enum ina_agreement decide(struct ina_control *control, const struct ina_v
 	if (!count_votes(control, vote, minimum, &outcome)) {
 		if (vote->call.kind != INA_CALL_NONE && ina_disturbed(control, &vote->call))
 			return INA_DISTURBED;
-		if (ina_now_ms() < deadline_ms)
+		if (ina_is_stopped(control->stop, &outcome))
+			pass_on(0, outcome.status, outcome.text, &outcome);
+		else if (ina_now_ms() < deadline_ms)
 			return INA_PENDING;
-		name_missing(control, vote->doing, &outcome);
+		else
+			name_missing(control, vote->doing, &outcome);
 	}
 	frame.decision.phase = control->phase;
 	frame.decision.status = outcome.status;
@@ -149,6 +152,8 @@ static enum ina_agreement follow(struct ina_control *control, const struct ina_v
 			ina_fail(failure, INA_ERR_PEER, "rank 0 disconnected");
 			return INA_NOT_AGREED;
 		}
+		if (ina_is_stopped(control->stop, failure))
+			return INA_NOT_AGREED;
 		if (ina_now_ms() < deadline_ms + AGREE_MARGIN_MS)
 			return INA_PENDING;
 		ina_fail(failure, INA_ERR_TIMEOUT, "rank 0 did not %s in time", vote->doing);
@@ -251,7 +256,7 @@ enum ina_status ina_agree_on(struct ina_control *control, const char *what, cons
 bool ina_open_failed_elsewhere(struct ina_control *control, struct ina_failure *failure)
 {
 	ina_control_pump(control, 0);
-	if (ina_control_lost(control, failure))
+	if (ina_is_stopped(control->stop, failure) || ina_control_lost(control, failure))
 		return true;
 	if (!ina_agree_has_failed(control))
 		return false;

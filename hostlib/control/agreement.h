@@ -68,9 +68,9 @@ enum ina_status ina_agree_on(struct ina_control *control, const char *what, cons
                              struct ina_failure *failure);
 
 /*
- * During ina_open(): has the agreement already failed elsewhere, or was a rank lost? If so,
- * `failure` names the lost ranks, has the error of another rank's farewell, or only says that
- * another rank has failed. Does not wait.
+ * While a communicator opens: has the agreement already failed elsewhere, was a rank lost, or has
+ * the program stopped the opening? If so, `failure` names the lost ranks, has the error of another
+ * rank's farewell, or only says that another rank has failed. Does not wait.
  */
 bool ina_open_failed_elsewhere(struct ina_control *control, struct ina_failure *failure);
 

@@ -49,7 +49,8 @@ struct ina_control {
 	uint64_t unknown_peers;
 	/* set whenever a frame arrives or a rank is lost; the reader clears it */
 	bool news;
-	int64_t listened_ms; /* when the neighbours were last checked for silence */
+	const atomic_bool *stop; /* as in struct ina_settings; NULL when the communicator is open */
+	int64_t listened_ms;     /* when the neighbours were last checked for silence */
 
 	struct ina_ranks gone; /* ranks that ended without a farewell */
 	struct ina_ranks left; /* neighbours that ended with a farewell */

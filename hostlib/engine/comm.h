@@ -96,14 +96,19 @@ struct ina_comm {
 	struct ina_channels *channels; /* NULL: only one channel, the communicator itself */
 
 	struct ina_abort abort;
+	struct ina_opening *opening;   /* api/opening.h; NULL: it is open */
+	bool is_opening;               /* a thread of the library still opens it */
 	struct ina_progress *progress; /* api/progress.h; NULL: no progress thread */
 	/* the lock of a communicator with a progress thread; NULL: no progress thread */
 	struct ina_gate *gate;
 
 	/* For communicator/fork.h. */
 	struct ina_comm *next_watched;
-	/* It was closed, or this process is a child of the one that opened it. */
-	bool is_over;
+	/*
+	 * Calls get `failure`: the communicator is not open yet or was closed, or this process is a
+	 * child of the one that opened it.
+	 */
+	atomic_bool is_over;
 };
 
 /* Is the aggregator in use? */

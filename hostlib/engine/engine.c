@@ -21,8 +21,11 @@
 
 static_assert(INA_COMM_FDS <= INA_POLLSET_FDS, "a pollset has room for all that is waited for");
 
-void ina_comm_init(struct ina_comm *comm)
+void ina_comm_init(struct ina_comm *comm, const struct ina_settings *settings)
 {
+	comm->settings = *settings;
+	comm->rank = settings->options.rank;
+	comm->ranks = settings->options.ranks;
 	ina_pollset_init(&comm->pollset);
 	comm->recovery.context = (struct ina_recovery_context){
 	        .control = &comm->control,

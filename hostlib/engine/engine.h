@@ -17,7 +17,7 @@
 #define INA_LOOK_MS 500
 
 /* To be called before any other function. */
-void ina_comm_init(struct ina_comm *comm);
+void ina_comm_init(struct ina_comm *comm, const struct ina_settings *settings);
 
 /* Sets the algorithm for later all-reduces, or for the rest of the first one. */
 void ina_comm_use(struct ina_comm *comm, const struct ina_algorithm_row *algorithm, void *state);

@@ -42,7 +42,9 @@
  * Different threads may open, use and close different communicators at the same time. Communicators
  * that are opened at the same time need different ports at rank 0. The only global state of the
  * library is a list of communicators, for fork(). The library starts no thread except the one that
- * progress_thread asks for, installs no signal handler and never exits. It prints nothing unless
+ * progress_thread asks for, and one for each ina_open_start(), which ends with the opening. Both
+ * block the program's signals. A thread that waits for the resolver of host names may outlive
+ * ina_open(). The library installs no signal handler and never exits. It prints nothing unless
  * INA_LOG=info is set.
  *
  * fork(): a communicator stays with the process that opened it. Before fork() returns in the child,
@@ -50,10 +52,11 @@
  * therefore notice the end of the parent immediately, even while the child lives. In the child
  * every call, including ina_open(), returns INA_ERR_ARGUMENT until the child calls exec(). Any
  * thread may fork at any time, even while other threads are in calls, except while a thread is in
- * ina_open() or ina_close(). On Linux 5.13 and later, registered memory stays with the parent when
- * it forks, and ibv_fork_init() is not needed. The library never calls it. On an older kernel, a
- * program that forks must call ibv_fork_init() before its first ina_open(), and its children do not
- * inherit memory that was given to the library.
+ * ina_open() or ina_close(), or while the request of an ina_open_start() is unfinished. On
+ *Linux 5.13 and later, registered memory stays with the parent when it forks, and ibv_fork_init()
+ *is not needed. The library never calls it. On an older kernel, a program that forks must call
+ *ibv_fork_init() before its first ina_open(), and its children do not inherit memory that was given
+ *to the library.
  */
 #ifndef INA_H
 #define INA_H
@@ -94,7 +97,7 @@ extern "C" {
 /* A communicator: this rank's connections, memory and place among the ranks. */
 typedef struct ina_comm ina_comm;
 
-/* A collective that was started and has not finished yet. */
+/* A collective or an opening that was started and has not finished yet. */
 typedef struct ina_request ina_request;
 
 enum ina_status {
@@ -159,7 +162,7 @@ enum ina_schedule {
 
 /*
  * The options of a communicator. Call ina_options_init() to set the defaults, then change members.
- * The library reads the strings during ina_open() only; they stay the caller's.
+ * The library reads the strings during ina_open() or ina_open_start() only; they stay the caller's.
  */
 struct ina_options {
 	size_t struct_size; /* bytes; set by ina_options_init() to what the program knows */
@@ -387,10 +390,44 @@ INA_API enum ina_status ina_open(const struct ina_options *options, ina_comm **c
                                  size_t why_size);
 
 /*
+ * Like ina_open(), but does not wait for other ranks. A thread of the library opens the
+ * communicator; it ends with the opening. Some ranks may call ina_open() and others this. The
+ * caller finishes *request with ina_wait(), or with ina_test() until that reports it done. They
+ * return what ina_open() would, and ina_error() then has the text.
+ *
+ * options: NULL stands for the defaults. The library reads the options and the environment in this
+ * call. If the address of rank 0 is a host name, the call waits for the resolver, at most
+ * open_timeout_ms. A rank without memory or a thread first reports this to rank 0, as in
+ * ina_open(). comm: set to the communicator, which the caller closes with ina_close(), even if the
+ * request fails. Before the request has finished, one thread at a time may use the communicator,
+ * also with progress_thread, and only these calls do anything: ina_test() and ina_wait() of the
+ * request, ina_comm_fd(), ina_error(), ina_comm_rank(), ina_comm_ranks(), ina_abort() from any
+ * thread, and ina_close(). Statistics are 0 and ina_comm_explain() writes "". Other calls return
+ * INA_ERR_ARGUMENT. The program must not fork in this time.
+ * request: it belongs to the communicator. If it fails, only ina_close() is left to do, which then
+ * waits for no other rank.
+ *
+ * ina_close() or ina_abort() before the request has finished stop the opening, which ends in about
+ * a second, or three seconds at rank 0 while other ranks call it. ina_close() waits for this end.
+ * The other ranks get the error that they get if this rank's process ends at that time, or
+ * INA_ERR_ABORTED with this rank's number. Before all ranks have come, another process may come as
+ * this rank.
+ *
+ * Several openings may be under way in one thread. If they are of the same job, rank 0 needs a
+ * different port for each.
+ *
+ * Errors: INA_ERR_ARGUMENT (comm or request is NULL), INA_ERR_MEMORY, INA_ERR_SYSTEM (no thread, no
+ * descriptor). *comm and *request are then NULL. The request reports all other errors, including
+ * those of options and environment.
+ */
+INA_API enum ina_status ina_open_start(const struct ina_options *options, ina_comm **comm,
+                                       ina_request **request);
+
+/*
  * Closes a communicator and frees it, whatever it returns, except INA_ERR_ARGUMENT because the log
  * function called it. Collective: waits for all ranks to close, unless the communicator has failed
  * before. Finish all requests first: the library abandons unfinished ones, and the other ranks get
- * INA_ERR_PEER. comm may be NULL.
+ * INA_ERR_PEER. An opening that is under way is stopped (ina_open_start()). comm may be NULL.
  */
 INA_API enum ina_status ina_close(ina_comm *comm);
 
@@ -612,8 +649,9 @@ INA_API enum ina_status ina_deregister(ina_comm *comm, const void *memory, size_
  * Ends the communicator with INA_ERR_ABORTED at all ranks; the text is "rank 2 aborted: why". Any
  * thread may call it, even while another thread is in a call on the communicator: that call returns
  * within a second. If no thread is in a call, the abort takes effect in the next call, or
- * immediately with progress_thread. As after any error, the program can then only call ina_close(),
- * which does not wait for other ranks. comm and why may be NULL.
+ * immediately with progress_thread. It also stops an opening (ina_open_start()). As after any
+ * error, the program can then only call ina_close(), which does not wait for other ranks. comm and
+ * why may be NULL.
  */
 INA_API void ina_abort(ina_comm *comm, const char *why);
 

@@ -46,3 +46,11 @@ enum ina_status ina_fail(struct ina_failure *failure, enum ina_status status, co
 	memcpy(failure->text, text, sizeof(text));
 	return status;
 }
+
+bool ina_is_stopped(const atomic_bool *stop, struct ina_failure *failure)
+{
+	if (!stop || !atomic_load(stop))
+		return false;
+	ina_fail(failure, INA_ERR_ABORTED, "the program stopped the opening");
+	return true;
+}

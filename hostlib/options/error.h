@@ -3,6 +3,7 @@
 #ifndef INA_OPTIONS_ERROR_H
 #define INA_OPTIONS_ERROR_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "hostlib/include/ina.h"
@@ -17,5 +18,11 @@ struct ina_failure {
  */
 enum ina_status ina_fail(struct ina_failure *failure, enum ina_status status, const char *format,
                          ...) __attribute__((format(printf, 3, 4)));
+
+/*
+ * While a communicator opens: has the program stopped this? If so, sets this rank's failure. stop:
+ * NULL if the program cannot stop it.
+ */
+bool ina_is_stopped(const atomic_bool *stop, struct ina_failure *failure);
 
 #endif

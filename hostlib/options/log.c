@@ -5,25 +5,17 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-enum ina_status ina_log_open(struct ina_log *log, const struct ina_options *options,
-                             struct ina_failure *failure)
+void ina_log_open(struct ina_log *log, const struct ina_options *options, bool to_stderr)
 {
-	const char *text = getenv("INA_LOG");
-
 	*log = (struct ina_log){
 	        .outlet = log->outlet,
 	        .write = options->log,
 	        .context = options->log_context,
-	        .to_stderr = text && strcmp(text, "info") == 0,
+	        .to_stderr = to_stderr,
 	        .rank = options->rank,
 	        .ranks = options->ranks,
 	};
-	if (text && *text && !log->to_stderr && strcmp(text, "off") != 0)
-		return ina_fail(failure, INA_ERR_ARGUMENT,
-		                "INA_LOG is \"%.40s\": it must be info or off", text);
-	return INA_OK;
 }
 
 void ina_log_close(struct ina_log *log)

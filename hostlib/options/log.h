@@ -34,12 +34,8 @@ struct ina_log {
 	pthread_t writer;
 };
 
-/*
- * Sets up the log from the options and INA_LOG ("info" or "off"); keeps log->outlet. Returns INA_OK
- * or INA_ERR_ARGUMENT.
- */
-enum ina_status ina_log_open(struct ina_log *log, const struct ina_options *options,
-                             struct ina_failure *failure);
+/* Sets up the log from the options; keeps log->outlet. to_stderr: INA_LOG is "info". */
+void ina_log_open(struct ina_log *log, const struct ina_options *options, bool to_stderr);
 void ina_log_close(struct ina_log *log);
 
 /*

@@ -364,6 +364,17 @@ static enum ina_status make_meeting(struct ina_settings *settings, struct ina_fa
 	return status;
 }
 
+static enum ina_status make_log(struct ina_settings *settings, struct ina_failure *failure)
+{
+	const char *text = getenv("INA_LOG");
+
+	settings->logs_to_stderr = text && strcmp(text, "info") == 0;
+	if (text && *text && !settings->logs_to_stderr && strcmp(text, "off") != 0)
+		return ina_fail(failure, INA_ERR_ARGUMENT,
+		                "INA_LOG is \"%.40s\": it must be info or off", text);
+	return INA_OK;
+}
+
 enum ina_status ina_settings_make(struct ina_settings *settings, const struct ina_options *options,
                                   struct ina_failure *failure)
 {
@@ -387,6 +398,8 @@ enum ina_status ina_settings_make(struct ina_settings *settings, const struct in
 		status = make_congestion_control(&settings->options, failure);
 	if (status == INA_OK)
 		status = make_channels(&settings->options, failure);
+	if (status == INA_OK)
+		status = make_log(settings, failure);
 	settings->receives = settings->options.window;
 	settings->listener = -1;
 	settings->options.root = NULL;

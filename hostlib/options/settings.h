@@ -48,6 +48,8 @@ struct ina_settings {
 	bool can_meet;
 	/* the socket on which rank 0 already listens; -1: rank 0 has yet to open one at the root */
 	int listener;
+	bool logs_to_stderr;     /* INA_LOG is "info" */
+	const atomic_bool *stop; /* set when the program stops the opening; NULL: it cannot */
 };
 
 /*

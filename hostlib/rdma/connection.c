@@ -194,29 +194,40 @@ void ina_transport_set_rank_order(struct ina_transport *transport, enum ina_purp
 	                             ina_predecessor(transport->rank, transport->ranks));
 }
 
+enum ina_status ina_transport_step_until(struct ina_transport *transport,
+                                         struct ina_control *control, int64_t deadline_ms,
+                                         bool *ready, struct ina_failure *failure)
+{
+	char missing[80];
+	enum ina_status status = ina_transport_step(transport, ready, failure);
+
+	if (status != INA_OK || *ready)
+		return status;
+	if (ina_open_failed_elsewhere(control, failure))
+		return failure->status;
+	if (ina_now_ms() < deadline_ms)
+		return INA_OK;
+	return ina_fail(failure, INA_ERR_TIMEOUT, "%s was not established in time",
+	                missing_connection(transport, missing, sizeof(missing)));
+}
+
 /* Waits until all connections are ready. */
 static enum ina_status await_connections(struct ina_transport *transport,
                                          struct ina_control *control, int64_t deadline_ms,
                                          struct ina_failure *failure)
 {
-	char missing[80];
-
 	for (;;) {
 		struct pollfd fds[INA_NEIGHBOURS_MAX + INA_TRANSPORT_FDS];
 		bool ready;
 		int count;
-		enum ina_status status = ina_transport_step(transport, &ready, failure);
+		enum ina_status status =
+		        ina_transport_step_until(transport, control, deadline_ms, &ready, failure);
 
 		if (status != INA_OK || ready)
 			return status;
-		if (ina_open_failed_elsewhere(control, failure))
-			return failure->status;
-		if (ina_now_ms() >= deadline_ms)
-			return ina_fail(failure, INA_ERR_TIMEOUT, "%s was not established in time",
-			                missing_connection(transport, missing, sizeof(missing)));
 		count = ina_control_pollfds(control, fds);
 		ina_transport_pollfds(transport, fds + count);
-		/* Ignore old completions here, and wake only if the channel fails. */
+		/* Ignore completions here, and wake only if the channel fails. */
 		fds[count].events = 0;
 		count += INA_TRANSPORT_FDS;
 		poll(fds, (nfds_t)count, ina_left_ms(deadline_ms, TICK_MS));
@@ -246,14 +257,4 @@ enum ina_status ina_transport_connect(struct ina_transport *transport, struct in
 			return status;
 	}
 	return await_connections(transport, control, deadline_ms, failure);
-}
-
-enum ina_status ina_transport_reconnect(struct ina_transport *transport, enum ina_purpose purpose,
-                                        struct ina_control *control, int64_t deadline_ms,
-                                        struct ina_failure *failure)
-{
-	enum ina_status status = ina_manager_begin(transport, purpose, failure);
-
-	return status == INA_OK ? await_connections(transport, control, deadline_ms, failure)
-	                        : status;
 }

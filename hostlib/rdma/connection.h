@@ -25,20 +25,20 @@ void ina_transport_set_neighbours(struct ina_transport *transport, enum ina_purp
 void ina_transport_set_rank_order(struct ina_transport *transport, enum ina_purpose purpose);
 
 /*
- * Connects for one purpose after ina_transport_drop() on all ranks. Its neighbours must be set.
- * Waits until all of its connections are ready, or until the deadline.
- */
-enum ina_status ina_transport_reconnect(struct ina_transport *transport, enum ina_purpose purpose,
-                                        struct ina_control *control, int64_t deadline_ms,
-                                        struct ina_failure *failure);
-
-/*
  * Makes the connections of one purpose again without waiting, after ina_transport_drop() on all
  * ranks. The caller calls ina_manager_begin() once, and then this until it fails or sets *ready.
  * Connection requests of other ranks are recognised by transport->job_id.
  */
 enum ina_status ina_transport_step(struct ina_transport *transport, bool *ready,
                                    struct ina_failure *failure);
+
+/*
+ * The same, but also ends with the error of another rank, which the control channel has reported,
+ * and at the deadline.
+ */
+enum ina_status ina_transport_step_until(struct ina_transport *transport,
+                                         struct ina_control *control, int64_t deadline_ms,
+                                         bool *ready, struct ina_failure *failure);
 
 /*
  * Handles the pending events of the device and the connection manager, such as connection requests

@@ -156,16 +156,17 @@ static enum ina_recovery_result step_rejoining(struct ina_recovery *recovery,
                                                struct ina_failure *failure)
 {
 	switch (ina_rejoin_step(&recovery->rejoin, &recovery->context, failure)) {
-	case INA_REJOIN_UNDER_WAY:
+	case INA_JOIN_UNDER_WAY:
+	case INA_JOIN_LOOKED:
 		break;
-	case INA_REJOIN_DISTURBED:
+	case INA_JOIN_DISTURBED:
 		return fault_again(recovery, NULL);
-	case INA_REJOIN_FAILED:
+	case INA_JOIN_ENDED:
 		return fault_again(recovery, failure);
-	case INA_REJOIN_GRANTED:
+	case INA_JOIN_GRANTED:
 		recovery->phase = INA_STEADY;
 		return INA_RECOVERY_REJOINED;
-	case INA_REJOIN_REFUSED:
+	case INA_JOIN_REFUSED:
 		recovery->phase = INA_STEADY;
 		return INA_RECOVERY_REFUSED;
 	}

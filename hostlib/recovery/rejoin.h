@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The way from the ring to the aggregator, again or for the first time. It needs fresh connections,
- * since an aggregator learns a flow only from a JOIN, and a connection sends one JOIN. It needs a
- * fresh job id, since the aggregator may still know the old job as broken. The ranks also find out
- * again where they are, since switches may have been added or removed.
+ * When a job goes from the ring to the aggregator (join.h), again or for the first time, and when
+ * it gives way to another job. The ranks also find out again where they are, since switches may
+ * have been added or removed.
  *
  * Rank 0 asks for the rejoin by a flag in the messages of a ring all-reduce. So all ranks know of
  * it at the end of that all-reduce, and make an attempt before the next one.
@@ -17,22 +16,7 @@
 #ifndef INA_RECOVERY_REJOIN_H
 #define INA_RECOVERY_REJOIN_H
 
-#include "context.h"
-
-enum ina_rejoin_stage {
-	INA_REJOIN_LOOK,   /* the results of the lookout are to be shared */
-	INA_REJOIN_GATHER, /* agreement that all ranks have entered the attempt */
-	/*
-	 * the ranks make fresh connections: in the order of ranks, and then perhaps in another
-	 * order
-	 */
-	INA_REJOIN_CONNECT,
-	INA_REJOIN_COUNT, /* agreement that all ranks are connected */
-	INA_REJOIN_TRACE, /* the TRACE is under way */
-	INA_REJOIN_SHARE, /* all ranks get the contents of all TRACEs */
-	INA_REJOIN_JOIN,  /* the JOIN is under way */
-	INA_REJOIN_CHECK, /* agreement that all ranks' JOINs have come back as sums */
-};
+#include "join.h"
 
 struct ina_rejoin {
 	/* These are the same on all ranks. */
@@ -42,24 +26,12 @@ struct ina_rejoin {
 	bool has_sent;     /* the TRACEs of the lookout are under way */
 	unsigned int vain; /* number of lookouts that no switch has answered */
 
-	bool placed; /* in this attempt, the positions of the ranks are known */
-	enum ina_rejoin_stage stage;
-	/* this rank's vote in the agreement under way; 0: it has not succeeded */
-	uint32_t vote;
-	int64_t deadline_ms; /* of the stage */
+	struct ina_join join; /* the opening, and then each attempt and each lookout */
 	/* These are used by rank 0: when to ask for the next attempt. */
 	int64_t next_ms;
 	int64_t granted_ms;
 	int64_t summed_ms; /* when the last aggregated all-reduce was done */
 	int pause_ms;
-};
-
-enum ina_rejoin_result {
-	INA_REJOIN_UNDER_WAY,
-	INA_REJOIN_GRANTED,
-	INA_REJOIN_REFUSED,   /* the ring stays in use */
-	INA_REJOIN_DISTURBED, /* there is a fault to recover from first */
-	INA_REJOIN_FAILED,    /* the attempt failed with the failure */
 };
 
 /* Called when a ring all-reduce starts: on rank 0, asks for the next step if it is due. */
@@ -94,11 +66,11 @@ bool ina_rejoin_look_out(struct ina_rejoin *rejoin, const struct ina_recovery_co
 
 /*
  * ina_rejoin_begin() begins a rejoin, on all ranks before the same call. ina_rejoin_step() makes
- * progress without waiting.
+ * progress without waiting; it never returns INA_JOIN_LOOKED.
  */
 void ina_rejoin_begin(struct ina_rejoin *rejoin, const struct ina_recovery_context *context);
-enum ina_rejoin_result ina_rejoin_step(struct ina_rejoin *rejoin,
-                                       const struct ina_recovery_context *context,
-                                       struct ina_failure *failure);
+enum ina_join_result ina_rejoin_step(struct ina_rejoin *rejoin,
+                                     const struct ina_recovery_context *context,
+                                     struct ina_failure *failure);
 
 #endif

@@ -9,6 +9,7 @@
  *	float64  the same in a call among the hosts
  *	outside  rank 1 has a thread of the library, is outside of it, and aborts; the others wait
  *	close    the same, while the others are in ina_close()
+ *	opening  rank 1 aborts while all ranks open a communicator, sooner and later
  *	alone    a request completes while its program sleeps, and so do many of several threads
  *
  * Exits with 0 if every rank got INA_ERR_ABORTED soon, with a text that names rank 1.
@@ -18,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -29,6 +31,15 @@
 #define LATE_S  4
 #define SOON_S  1.5 /* after that, ranks look once a second */
 #define THREADS 4
+
+/*
+ * Mode opening. In virtual time a program takes no time, and the ranks open within 60 us. If rank 1
+ * has ended before they met, the others wait for OPEN_MS for another process in its place.
+ */
+#define OPENINGS     20
+#define OPENING_STEP 3 /* us */
+#define OPEN_MS      2000
+#define SLOT_S       8
 
 static double send[COUNT];
 static double recv[COUNT];
@@ -152,6 +163,70 @@ static int check_alone(void)
 	return failed | (ina_close(comm) != INA_OK);
 }
 
+/* All hosts have the same clock, so all ranks begin at the same time. */
+static void await_slot(void)
+{
+	double next_s = ((double)(long)(now_s() / SLOT_S) + 1) * SLOT_S;
+
+	usleep((useconds_t)((next_s - now_s()) * 1e6));
+}
+
+/*
+ * Opens, and aborts at rank 1 after a while. All ranks get an error in time, at each stage of the
+ * opening. If the communicator is open by then, the next call gets it.
+ */
+static int abort_opening(const struct ina_options *options, int number, bool *stopped)
+{
+	enum ina_status status;
+	ina_request *request;
+	double start_s;
+	int failed = 0;
+
+	await_slot();
+	start_s = now_s();
+	if (ina_open_start(options, &comm, &request) != INA_OK)
+		return 1;
+	if (rank == 1) {
+		usleep((useconds_t)(number < OPENINGS - 1 ? number * OPENING_STEP : 1000000));
+		ina_abort(comm, "enough");
+	}
+	status = ina_wait(request);
+	*stopped = status != INA_OK;
+	if (status == INA_OK)
+		status = ina_barrier(comm);
+	if (status == INA_OK || now_s() - start_s > OPEN_MS / 1e3 + SOON_S ||
+	    (rank == 1 && (status != INA_ERR_ABORTED ||
+	                   strcmp(ina_error(comm), "rank 1 aborted: enough") != 0))) {
+		printf("WRONG: opening %d: rank %d got %s after %.3f s: %s\n", number, rank,
+		       ina_status_name(status), now_s() - start_s, ina_error(comm));
+		failed = 1;
+	}
+	start_s = now_s();
+	return ina_close(comm) != INA_OK || now_s() - start_s > SOON_S || failed;
+}
+
+static int check_openings(struct ina_options *options)
+{
+	int failed = 0;
+	int count = 0;
+
+	options->open_timeout_ms = OPEN_MS;
+	prctl(PR_SET_TIMERSLACK, 1); /* wake after the time given, and no later */
+	for (int i = 0; i < OPENINGS; i++) {
+		char root[64];
+		bool stopped = true;
+
+		snprintf(root, sizeof(root), "%s:%d", getenv("INA_ROOT"),
+		         INA_DEFAULT_PORT + 100 + i);
+		options->root = root;
+		failed |= abort_opening(options, i, &stopped);
+		count += stopped;
+	}
+	printf("%s: opening: rank %d: %d of %d were stopped\n",
+	       count > 0 && count < OPENINGS ? "fine" : "WRONG", rank, count, OPENINGS);
+	return failed || count == 0 || count == OPENINGS;
+}
+
 /* One mode, in a separate process. */
 static int run_mode(int number, int ranks)
 {
@@ -166,6 +241,8 @@ static int run_mode(int number, int ranks)
 	options.root = root;
 	if (is("outside") || is("close") || is("alone"))
 		options.progress_thread = 1;
+	if (is("opening"))
+		return check_openings(&options);
 	if (ina_open(&options, &comm, why, sizeof(why)) != INA_OK) {
 		fprintf(stderr, "check_abort: %s\n", why);
 		return 2;

@@ -153,6 +153,47 @@ static struct ina_call allreduce(uint64_t number)
 }
 
 /* A child of rank 0 in all-reduce `number`; `all`: and its whole subtree. */
+/* The program stops the opening at one of the ranks. Only the others get that rank's number. */
+static void a_rank_that_is_stopped_waits_no_longer(void **state)
+{
+	const char *const texts[2][2] = {
+	        {"rank 0: the program stopped the opening",
+	         "rank 0: the program stopped the opening"},
+	        {"rank 1 disconnected", "the program stopped the opening"},
+	};
+	const struct ina_vote vote = {
+	        .what = "", .doing = "vote", .failed = &(struct ina_failure){INA_OK, ""}};
+
+	(void)state;
+	for (int r = 0; r < 2; r++) {
+		const int64_t end_ms = ina_now_ms() + 5000;
+		struct ina_failure failures[2] = {{INA_OK, ""}, {INA_OK, ""}};
+		atomic_bool stop = true;
+		struct ina_control two[2];
+		uint32_t least = 0;
+
+		meet(two);
+		two[r].stop = &stop;
+		assert_true(ina_open_failed_elsewhere(&two[r], &failures[r]));
+		assert_int_equal(failures[r].status, INA_ERR_ABORTED);
+		ina_agree_begin(&two[r], &vote);
+		assert_int_equal(ina_agree_poll(&two[r], &vote, end_ms, &least, &failures[r]),
+		                 INA_NOT_AGREED);
+		assert_int_equal(failures[r].status, INA_ERR_ABORTED);
+		if (r == 1)
+			ina_control_close(&two[1]);
+		ina_agree_begin(&two[1 - r], &vote);
+		two[1 - r].votes.voted = (struct ina_ranks){{0}}; /* rank 1's vote was lost */
+		assert_int_equal(
+		        ina_agree_poll(&two[1 - r], &vote, end_ms, &least, &failures[1 - r]),
+		        INA_NOT_AGREED);
+		for (int i = 0; i < 2; i++)
+			assert_string_equal(failures[i].text, texts[r][i]);
+		for (int i = 0; i < 2; i++)
+			ina_control_close(&two[i]);
+	}
+}
+
 static void stalled_in(struct ina_control *control, int child, uint64_t number, bool all)
 {
 	for (int i = 0; i < control->count; i++) {
@@ -187,6 +228,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(gone_while_connecting),
 	        cmocka_unit_test(two_decisions_at_once),
+	        cmocka_unit_test(a_rank_that_is_stopped_waits_no_longer),
 	        cmocka_unit_test(all_are_stalled),
 	};
 

@@ -25,6 +25,7 @@ static int other; /* rank 0's end of the control connection */
 static int open_comm(void **state)
 {
 	struct ina_options options;
+	struct ina_settings settings;
 	struct ina_failure failure;
 	unsigned int entry;
 	uint32_t lkey;
@@ -34,16 +35,17 @@ static int open_comm(void **state)
 	comm = calloc(1, sizeof(*comm));
 	if (!comm || socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends) != 0)
 		return -1;
-	ina_comm_init(comm);
 	ina_options_init(&options);
-	options.rank = comm->rank = 1;
-	options.ranks = comm->ranks = RANKS;
+	options.rank = 1;
+	options.ranks = RANKS;
 	options.root = "127.0.0.1";
 	options.timeout_ms = 10000;
 	fake_open(&comm->network.transport, 1, RANKS);
 	ina_control_init(&comm->control, 1, RANKS);
-	if (ina_settings_make(&comm->settings, &options, &failure) != INA_OK ||
-	    ina_network_open(&comm->network, &comm->control, &comm->settings, 7, &failure) !=
+	if (ina_settings_make(&settings, &options, &failure) != INA_OK)
+		return -1;
+	ina_comm_init(comm, &settings);
+	if (ina_network_open(&comm->network, &comm->control, &comm->settings, 7, &failure) !=
 	            INA_OK ||
 	    ina_memory_get(&comm->network.memory, memory, sizeof(memory), true, true, &entry,
 	                   &lkey) != 0)

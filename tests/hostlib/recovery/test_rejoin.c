@@ -36,7 +36,11 @@ static int open_joining(void **state)
 	struct ina_failure failure;
 
 	(void)state;
-	rejoin = (struct ina_rejoin){.stage = INA_REJOIN_JOIN, .deadline_ms = INT64_MAX};
+	rejoin = (struct ina_rejoin){.join = {.context = &context,
+	                                      .goal = INA_JOIN_AGAIN,
+	                                      .stage = INA_JOIN_WAIT,
+	                                      .deadline_ms = INT64_MAX,
+	                                      .end_ms = INT64_MAX}};
 	network = (struct ina_network){0};
 	turn.deadline_ms = INT64_MAX;
 	stats = (struct ina_stats){0};
@@ -63,7 +67,7 @@ static int close_joining(void **state)
 }
 
 /* Takes in completions and frames, and makes one step. */
-static enum ina_rejoin_result step(void)
+static enum ina_join_result step(void)
 {
 	struct ina_failure failure;
 	int count;
@@ -77,12 +81,21 @@ static void a_join_is_over_when_it_is_acknowledged(void **state)
 {
 	(void)state;
 	fake_sum(0, RANKS);
-	assert_int_equal(step(), INA_REJOIN_UNDER_WAY);
-	assert_int_equal(rejoin.stage, INA_REJOIN_JOIN);
+	assert_int_equal(step(), INA_JOIN_UNDER_WAY);
+	assert_int_equal(rejoin.join.stage, INA_JOIN_WAIT);
 	fake_complete(fake.tx[INA_PURPOSE_AGGREGATE].ids[0], IBV_WC_SUCCESS, 0);
-	assert_int_equal(step(), INA_REJOIN_UNDER_WAY);
-	assert_int_equal(rejoin.stage, INA_REJOIN_CHECK);
-	assert_int_equal(rejoin.vote, 8); /* packets, from the sum of the JOINs */
+	assert_int_equal(step(), INA_JOIN_UNDER_WAY);
+	assert_int_equal(rejoin.join.stage, INA_JOIN_CHECK);
+	assert_int_equal(rejoin.join.vote, 8); /* packets, from the sum of the JOINs */
+}
+
+static void a_join_that_nobody_acknowledges_is_refused_in_time(void **state)
+{
+	(void)state;
+	fake_sum(0, RANKS);
+	assert_int_equal(step(), INA_JOIN_UNDER_WAY);
+	rejoin.join.deadline_ms = ina_now_ms();
+	assert_int_equal(step(), INA_JOIN_REFUSED);
 }
 
 /* The others have voted, so no later message would end a wait. */
@@ -96,7 +109,7 @@ static void the_last_one_to_vote_decides_at_once(void **state)
 	ina_control_take_votes(&control, &votes);
 	fake_sum(0, RANKS);
 	fake_complete(fake.tx[INA_PURPOSE_AGGREGATE].ids[0], IBV_WC_SUCCESS, 0);
-	assert_int_equal(step(), INA_REJOIN_GRANTED);
+	assert_int_equal(step(), INA_JOIN_GRANTED);
 	assert_int_equal(stats.rejoins, 1);
 }
 
@@ -105,7 +118,7 @@ static void another_ranks_join_that_comes_raw_ends_the_attempt(void **state)
 {
 	(void)state;
 	fake_sum(0, 1);
-	assert_int_equal(step(), INA_REJOIN_REFUSED);
+	assert_int_equal(step(), INA_JOIN_REFUSED);
 }
 
 static void who_hears_that_another_join_was_refused_does_not_wait(void **state)
@@ -113,13 +126,13 @@ static void who_hears_that_another_join_was_refused_does_not_wait(void **state)
 	struct ina_votes votes = {.status = INA_ERR_AGGREGATOR, .failed_rank = 2};
 
 	(void)state;
-	assert_int_equal(step(), INA_REJOIN_UNDER_WAY);
+	assert_int_equal(step(), INA_JOIN_UNDER_WAY);
 	/* From the previous agreement, which has ended. */
 	ina_control_take_votes(&control, &votes);
-	assert_int_equal(step(), INA_REJOIN_UNDER_WAY);
+	assert_int_equal(step(), INA_JOIN_UNDER_WAY);
 	votes.phase = control.phase + 1;
 	ina_control_take_votes(&control, &votes);
-	assert_int_equal(step(), INA_REJOIN_REFUSED);
+	assert_int_equal(step(), INA_JOIN_REFUSED);
 }
 
 /* Only rank 0 reads it, and only if the job has had its context for a second. */
@@ -267,14 +280,14 @@ static int completions(void)
 
 /* All ranks learn which switches the TRACEs have passed: this rank's as it reported, `id` for the
  * other two, or their losses. */
-static enum ina_rejoin_result share(uint64_t id, enum ina_path_lost lost)
+static enum ina_join_result share(uint64_t id, enum ina_path_lost lost)
 {
 	struct ina_ring *ring = &network.hosts.ring;
 
 	assert_true(rejoin.due);
 	ina_rejoin_begin(&rejoin, &context);
-	assert_int_equal(step(), INA_REJOIN_UNDER_WAY);
-	assert_int_equal(rejoin.stage, INA_REJOIN_SHARE);
+	assert_int_equal(step(), INA_JOIN_UNDER_WAY);
+	assert_int_equal(rejoin.join.stage, INA_JOIN_SHARE);
 	for (int r = 0; r < RANKS - 1; r++) {
 		network.tree.paths[r].slots[0] =
 		        (struct ina_wire_trace_slot){.id = id, .port = (uint32_t)r};
@@ -328,7 +341,7 @@ static void where_no_switch_answers_the_connection_stays(void **state)
 
 	(void)state;
 	look(0);
-	assert_int_equal(share(0, INA_PATH_CAME), INA_REJOIN_REFUSED);
+	assert_int_equal(share(0, INA_PATH_CAME), INA_JOIN_REFUSED);
 	assert_true(rejoin.looks && !rejoin.has_sent);
 	assert_ptr_equal(network.transport.connections[INA_PURPOSE_AGGREGATE].tx, &tx->id);
 	assert_int_equal(rx->posted, posted + 1);
@@ -339,8 +352,8 @@ static void a_switch_that_answers_everybody_is_asked(void **state)
 {
 	(void)state;
 	look(7);
-	assert_int_equal(share(7, INA_PATH_CAME), INA_REJOIN_UNDER_WAY);
-	assert_int_equal(rejoin.stage, INA_REJOIN_GATHER);
+	assert_int_equal(share(7, INA_PATH_CAME), INA_JOIN_UNDER_WAY);
+	assert_int_equal(rejoin.join.stage, INA_JOIN_GATHER);
 	assert_false(rejoin.looks);
 	assert_null(network.transport.connections[INA_PURPOSE_AGGREGATE].tx);
 }
@@ -349,7 +362,7 @@ static void a_switch_that_answers_some_is_not(void **state)
 {
 	(void)state;
 	look(7);
-	assert_int_equal(share(0, INA_PATH_CAME), INA_REJOIN_REFUSED);
+	assert_int_equal(share(0, INA_PATH_CAME), INA_JOIN_REFUSED);
 	assert_true(rejoin.looks && !rejoin.has_sent);
 }
 
@@ -360,12 +373,12 @@ static void a_late_trace_is_waited_for(void **state)
 
 	(void)state;
 	look(7);
-	assert_int_equal(share(0, INA_PATH_LATE), INA_REJOIN_REFUSED);
+	assert_int_equal(share(0, INA_PATH_LATE), INA_JOIN_REFUSED);
 	assert_true(rejoin.looks && rejoin.has_sent);
 	assert_int_equal(rx->posted, posted);
 	note_asked();
-	assert_int_equal(share(7, INA_PATH_CAME), INA_REJOIN_UNDER_WAY);
-	assert_int_equal(rejoin.stage, INA_REJOIN_GATHER);
+	assert_int_equal(share(7, INA_PATH_CAME), INA_JOIN_UNDER_WAY);
+	assert_int_equal(rejoin.join.stage, INA_JOIN_GATHER);
 }
 
 static void a_failed_connection_is_no_fault_and_not_used_again(void **state)
@@ -376,7 +389,7 @@ static void a_failed_connection_is_no_fault_and_not_used_again(void **state)
 	completions();
 	assert_true(asks());
 	note_asked();
-	assert_int_equal(share(0, INA_PATH_CAME), INA_REJOIN_REFUSED);
+	assert_int_equal(share(0, INA_PATH_CAME), INA_JOIN_REFUSED);
 	assert_false(rejoin.looks);
 	assert_null(network.transport.connections[INA_PURPOSE_AGGREGATE].tx);
 	/* Its later completions do not concern the next one. */
@@ -420,17 +433,19 @@ static void a_silent_switch_is_asked_now_and_then(void **state)
 	(void)state;
 	for (int times = 1; times < 10; times++) {
 		look(0);
-		assert_int_equal(share(0, INA_PATH_CAME), INA_REJOIN_REFUSED);
+		assert_int_equal(share(0, INA_PATH_CAME), INA_JOIN_REFUSED);
 	}
 	look(0);
-	assert_int_equal(share(0, INA_PATH_CAME), INA_REJOIN_UNDER_WAY);
-	assert_int_equal(rejoin.stage, INA_REJOIN_GATHER);
+	assert_int_equal(share(0, INA_PATH_CAME), INA_JOIN_UNDER_WAY);
+	assert_int_equal(rejoin.join.stage, INA_JOIN_GATHER);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test_setup_teardown(a_join_is_over_when_it_is_acknowledged,
+	                                        open_joining, close_joining),
+	        cmocka_unit_test_setup_teardown(a_join_that_nobody_acknowledges_is_refused_in_time,
 	                                        open_joining, close_joining),
 	        cmocka_unit_test_setup_teardown(another_ranks_join_that_comes_raw_ends_the_attempt,
 	                                        open_joining, close_joining),
