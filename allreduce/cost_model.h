@@ -2,8 +2,8 @@
 /*
  * The predicted time of an all-reduce of M bytes, in the alpha-beta model: alpha for a message's
  * latency, M / B for its bytes. There are n machines with g ranks each, so P = n g (after
- *NetReduce, Liu et al., ASPLOS 2023, from which the parallel algorithm comes; the ring's form is
- *that of Patarasuk and Yuan, 2009):
+ * NetReduce, Liu et al., ASPLOS 2023, from which the parallel algorithm comes; the ring's form is
+ * that of Patarasuk and Yuan, 2009):
  *
  *	flat ring	2 (P - 1) alpha + 2 (P - 1) / P * M / B_inter
  *	leader		a + g * M / B_intra + c * M / B_inter
@@ -18,9 +18,9 @@
  * power of two (docs/protocol.md, Short messages between hosts).
  *
  * B_intra is the rate at which a rank reads data of other ranks on its machine. The leader reads
- *the elements of the other g - 1 ranks, and then these all read its sums at the same time. With the
- * parallel algorithm each rank reads (g - 1) / g of both. The model adds the times of B_intra and
- * B_inter; if they overlap, its result is too long.
+ * the elements of the other g - 1 ranks, and then these all read its sums at the same time. With
+ * the parallel algorithm each rank reads (g - 1) / g of both. The model adds the times of B_intra
+ * and B_inter; if they overlap, its result is too long.
  */
 #ifndef INA_COST_MODEL_H
 #define INA_COST_MODEL_H

@@ -52,11 +52,12 @@
  * therefore notice the end of the parent immediately, even while the child lives. In the child
  * every call, including ina_open(), returns INA_ERR_ARGUMENT until the child calls exec(). Any
  * thread may fork at any time, even while other threads are in calls, except while a thread is in
- * ina_open() or ina_close(), or while the request of an ina_open_start() is unfinished. On
- *Linux 5.13 and later, registered memory stays with the parent when it forks, and ibv_fork_init()
- *is not needed. The library never calls it. On an older kernel, a program that forks must call
- *ibv_fork_init() before its first ina_open(), and its children do not inherit memory that was given
- *to the library.
+ * ina_open() or ina_close(), or while the request of an ina_open_start() is unfinished.
+ *
+ * On Linux 5.13 and later, registered memory stays with the parent when it forks, and
+ * ibv_fork_init() is not needed. The library never calls it. On an older kernel, a program that
+ * forks must call ibv_fork_init() before its first ina_open(), and its children do not inherit
+ * memory that was given to the library.
  */
 #ifndef INA_H
 #define INA_H
@@ -398,12 +399,15 @@ INA_API enum ina_status ina_open(const struct ina_options *options, ina_comm **c
  * options: NULL stands for the defaults. The library reads the options and the environment in this
  * call. If the address of rank 0 is a host name, the call waits for the resolver, at most
  * open_timeout_ms. A rank without memory or a thread first reports this to rank 0, as in
- * ina_open(). comm: set to the communicator, which the caller closes with ina_close(), even if the
- * request fails. Before the request has finished, one thread at a time may use the communicator,
- * also with progress_thread, and only these calls do anything: ina_test() and ina_wait() of the
- * request, ina_comm_fd(), ina_error(), ina_comm_rank(), ina_comm_ranks(), ina_abort() from any
- * thread, and ina_close(). Statistics are 0 and ina_comm_explain() writes "". Other calls return
- * INA_ERR_ARGUMENT. The program must not fork in this time.
+ * ina_open().
+ *
+ * comm: set to the communicator, which the caller closes with ina_close(), even if the request
+ * fails. Until the request has finished, one thread at a time may use the communicator, also with
+ * progress_thread, and the program must not fork. Only these calls do anything: ina_test() and
+ * ina_wait() of the request, ina_comm_fd(), ina_error(), ina_comm_rank(), ina_comm_ranks(),
+ * ina_abort() from any thread, and ina_close(). Statistics are 0, ina_comm_explain() writes "", and
+ * other calls return INA_ERR_ARGUMENT.
+ *
  * request: it belongs to the communicator. If it fails, only ina_close() is left to do, which then
  * waits for no other rank.
  *
