@@ -370,7 +370,7 @@ module ina_jobs #(
       .expires, .lapses, .expired, .stuck, .busy(expiry_busy));
 
   // Two clocks later, when all packets that the port took before are in its queue.
-  logic                  contested_1, contested_2;
+  logic                  contested_1, contested_2, leaves;
   logic [PORT_COUNT-1:0] contest_leaves_1, contest_leaves_2;
   logic [JOB_W-1:0]      contest_job_0, contest_job_1, contest_job_2;
   logic [JOB_COUNT-1:0]  contest_hot;
@@ -386,7 +386,7 @@ module ina_jobs #(
   end
 
   assign busy = expiry_busy || contest_breaks != '0 || contest_leaves != '0 || contested_1
-      || contested_2;
+      || contested_2 || leaves || (newly_closed | newly_broken | newly_expired) != '0;
 
   // Jobs that break now and were not broken before.
   logic [JOB_COUNT-1:0] breaks;
@@ -405,6 +405,7 @@ module ina_jobs #(
   logic [JOB_COUNT-1:0]            waits;     // a packet of the job is in a queue
 
   assign done_hot = done_valid ? JOB_COUNT'(1) << done_job : '0;
+  assign leaves   = (gone_q & ~left_q & ~queue_waiting & {PORT_COUNT{job_valid}}) != '0;
 
   always_comb begin
     left_d   = left_q;

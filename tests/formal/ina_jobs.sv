@@ -40,6 +40,7 @@
 //  14. No VLAN has more contexts than its quota.
 //  15. A port is stuck while packets wait there of a job that had expired at a pulse of `age`, or that had
 //      been freed and still held memory then, and at no other time.
+//  16. `busy` is up when a job ends. It is up in the clock before too, unless a LEAVE goes out by a path then.
 
 module formal_ina_jobs (
     input logic clk
@@ -213,6 +214,7 @@ module formal_ina_jobs (
   // delayed by a clock.
   logic                  known;  // the record's state before this clock's answer
   logic                  known_now;
+  logic                  busy_before, done_before;
   logic                  was_used;  // since the reset; before that no packet is under way
   logic [PORT_COUNT-1:0] ports;
   logic [PORT_COUNT-1:0] ports_now;
@@ -328,6 +330,8 @@ module formal_ina_jobs (
     broken        <= !rst && job_valid[followed] && job_broken[followed];
     known         <= !rst && known_now;
     was_used      <= !rst && (was_used || known_now);
+    busy_before   <= busy;
+    done_before   <= done_valid;
     ports         <= ports_now;
     left          <= left_now;
     id            <= id_now;
@@ -379,6 +383,10 @@ module formal_ina_jobs (
       end
       p11_over:   assert (job_lingers[followed] == over_now);
       p11_closed: assert (newly_closed[followed] == (ends && !over));
+      if (newly_closed[followed]) begin
+        p16_before: assert (busy_before || done_before);
+        p16_counted: assert (busy);
+      end
       if (granted && !granted_this && known_now) begin
         p7_id: assert (asked_id != id);
       end

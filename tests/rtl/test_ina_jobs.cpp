@@ -674,9 +674,11 @@ class Jobs
 			freed += job.freed;
 			broken += bit(dut->newly_broken, j);
 			expired += bit(dut->newly_expired, j);
-			busy |= job.expired || (keeps[j] && !job.valid);
+			busy |= job.expired || (keeps[j] && !job.valid) || job.closed ||
+			        bit(dut->newly_broken, j) || bit(dut->newly_expired, j);
 			if (!job.valid)
 				continue;
+			busy |= (job.gone & ~job.left & ~ready[j]) != 0;
 			CHECK(bit(dut->job_broken, j) == job.broken, "job %u: broken", j);
 			CHECK(bit(dut->job_lingers, j) == job.over, "job %u: over", j);
 			CHECK(bit(dut->job_complete, j) == job.complete(), "job %u: complete", j);
