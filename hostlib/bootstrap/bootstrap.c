@@ -181,7 +181,7 @@ static bool take_welcome(struct joining *j, struct ina_failure *failure)
 	return welcome->first + welcome->count >= (uint32_t)j->control->ranks;
 }
 
-/* Rank 0 is gone, so there will be no roster: the ranks of this rank's subtree learn it here. */
+/* Rank 0 has ended, so there will be no roster. Tells the ranks of the subtree. */
 static void tell_children(const struct joining *j, const struct ina_failure *failure)
 {
 	struct ina_control_frame frame = ina_control_frame(j->control, INA_CONTROL_WELCOME);
