@@ -7,7 +7,7 @@ BUILD := build
 .PHONY: all kernel build programs install wheel demo demo-multigpu demo-training test test-all test-unit test-quick test-sanitize test-threads torture soak scale lockstep four-state fabric new-seeds bench bench-rtl \
 	bench-virtual bench-fabric bench-torch papers charts renew synth formal formal-mutants waves fuzz clean distclean help
 
-all: build ## install missing packages, configure and build everything into build/
+all: build ## install missing packages, configure and build everything into build/ (25 minutes)
 
 help: ## this list; times in brackets were measured on two cores
 	@awk -F ':.*## ' '/^# == / { printf "\n%s\n", substr($$0, 6) } \
@@ -70,7 +70,7 @@ SKIPS ?= tell
 REPORT = $(abspath $(BUILD))/tests.xml
 CTEST = ctest --test-dir $(BUILD) --output-on-failure --progress -j $$(nproc) --output-junit $(REPORT) --test-output-size-passed 1000000
 LEAVE_OUT ?= torch|mpi|long|wide
-test: kernel build ## the tests without the labels in LEAVE_OUT='torch|mpi|long|wide'; lists skipped tests last (SKIPS=error: they fail the run)
+test: kernel build ## the tests without the labels in LEAVE_OUT='torch|mpi|long|wide'; lists skipped tests last (SKIPS=error: they fail the run; with the label wide 48 minutes after the build)
 	@$(CTEST) $(if $(LEAVE_OUT),-LE '^($(LEAVE_OUT))$$'); code=$$?; tests/skips.py $(REPORT) $(SKIPS) && exit $$code
 
 test-all: ## all tests, including PyTorch, two MPIs and the longest ones (hours)
@@ -106,7 +106,7 @@ test-threads: need-unit ## libina's unit tests, and checks with its progress thr
 
 SEEDS ?= 100
 FIRST ?= 1
-torture: kernel build ## SEEDS=100 schedules of faults from FIRST=1 on, PARALLEL at a time, in virtual time; all must pass
+torture: kernel build ## SEEDS=100 schedules of faults from FIRST=1 on, PARALLEL at a time, in virtual time; all must pass (15 minutes)
 	@tests/torture/torture.py --build $(BUILD) --seeds $(SEEDS) --first $(FIRST) --parallel $(or $(PARALLEL),$$(nproc))
 
 MINUTES ?= 10
@@ -116,7 +116,7 @@ soak: kernel build ## MINUTES=10 of communicators with losses, duplicates and la
 scale: kernel build ## HOSTS=64 (or 16) around a plain switch, in real and in virtual time; then 16 ranks on each, with the RTL in a fabric
 	@INA_HOSTS=$(or $(HOSTS),64) ctest --test-dir $(BUILD) -V -R '^(lab|system)\.scale$$'
 
-lockstep: build ## RTL compared with the C model for 2,000,000 random packets, and as many through random fabrics (PACKETS=n, FIRST=seed); overnight
+lockstep: build ## RTL compared with the C model for 2,000,000 random packets, and as many through random fabrics (PACKETS=n, FIRST=seed; half an hour of a processor)
 	@tests/rtl/lockstep.sh $(BUILD) $(or $(PACKETS),2000000) $(FIRST)
 
 fabric: build ## the protocol in SEEDS=10000000 random fabrics with random faults; overnight
