@@ -54,7 +54,8 @@ void ina_abort(ina_comm *comm, const char *why)
 	if (!comm)
 		return;
 	ina_abort_ask(&comm->abort, why);
-	ina_progress_wake(comm);
+	if (atomic_load(&comm->abort.wakes))
+		ina_progress_wake(comm);
 }
 
 const char *ina_error(const ina_comm *comm)
@@ -175,7 +176,7 @@ static enum ina_status open_pollset(ina_comm *comm, int *fd)
 		return ina_fail(
 		        &comm->latest, INA_ERR_ARGUMENT,
 		        "ina_comm_fd: not available with progress_thread, which polls instead");
-	if (comm->opening)
+	if (comm->is_opening)
 		return ina_opening_open_pollset(comm, fd);
 	if (comm->failure.status != INA_OK) {
 		comm->latest = comm->failure;

@@ -168,7 +168,6 @@ static void start(struct ina_comm *comm, struct ina_failure *failure)
 	comm->settings.stop = &comm->abort.asked;
 	comm->is_opening = comm->is_over = true;
 	ina_fail(&comm->failure, INA_ERR_ARGUMENT, "the communicator is not open yet");
-	comm->latest = comm->failure;
 	if (opening->fd < 0)
 		error = errno;
 	if (error == 0)
@@ -210,16 +209,21 @@ enum ina_status ina_open_start(const struct ina_options *options, ina_comm **com
 /* The thread has ended, and all ranks are connected. */
 static enum ina_status go_on(struct ina_comm *comm, struct ina_failure *failure)
 {
+	struct ina_opening *opening = comm->opening;
 	struct pollfd fds[INA_COMM_FDS];
 
 	comm->failure = comm->latest = (struct ina_failure){INA_OK, ""};
 	comm->is_over = false;
+	comm->opening = NULL; /* the log function may call from the progress thread */
 	finish(comm, failure);
-	if (failure->status != INA_OK)
+	if (failure->status != INA_OK) {
+		comm->opening = opening;
 		return failure->status;
+	}
 	if (comm->pollset.fd >= 0)
 		ina_pollset_watch(&comm->pollset, fds, ina_comm_pollfds(comm, fds));
-	free_opening(comm);
+	close(opening->fd);
+	free(opening);
 	return INA_OK;
 }
 
@@ -273,7 +277,10 @@ void ina_opening_stop(struct ina_comm *comm)
 	if (!comm->is_opening)
 		return;
 	ina_abort_ask(&comm->abort, "the communicator was closed before it was open");
-	if (ina_opening_take(comm) == INA_OK)
-		ina_fail(&comm->failure, INA_ERR_ARGUMENT,
-		         "the communicator was closed with an unfinished request");
+	if (ina_opening_take(comm) != INA_OK)
+		return;
+	ina_enter(comm);
+	ina_fail(&comm->failure, INA_ERR_ARGUMENT,
+	         "the communicator was closed with an unfinished request");
+	ina_leave(comm);
 }

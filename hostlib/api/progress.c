@@ -162,8 +162,12 @@ enum ina_status ina_progress_start(struct ina_comm *comm, struct ina_failure *fa
 	comm->callers.by_thread = true;
 	if (error == 0)
 		error = ina_thread_start(&progress->thread, run, comm);
-	if (error == 0)
+	if (error == 0) {
+		atomic_store(&comm->abort.wakes, true);
+		if (atomic_load(&comm->abort.asked))
+			ina_progress_wake(comm);
 		return INA_OK;
+	}
 	ina_fork_guard(comm, NULL);
 	if (progress->wake_fd >= 0)
 		close(progress->wake_fd);

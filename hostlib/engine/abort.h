@@ -13,6 +13,7 @@
 struct ina_abort {
 	atomic_bool claimed; /* by the first thread that asks, whose text counts */
 	atomic_bool asked;
+	atomic_bool wakes; /* there is a progress thread, which ina_abort() wakes */
 	char why[200];
 };
 
