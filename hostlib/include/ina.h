@@ -415,7 +415,7 @@ INA_API enum ina_status ina_open(const struct ina_options *options, ina_comm **c
  * a second, or three seconds at rank 0 while other ranks call it. ina_close() waits for this end.
  * The other ranks get the error that they get if this rank's process ends at that time, or
  * INA_ERR_ABORTED with this rank's number. Before all ranks have come, another process may come as
- * this rank.
+ * this rank, so the other ranks wait for it until their open_timeout_ms.
  *
  * Several openings may be under way in one thread. If they are of the same job, rank 0 needs a
  * different port for each.

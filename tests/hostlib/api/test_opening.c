@@ -314,6 +314,7 @@ static void errors_of_the_call_itself(void **state)
 {
 	ina_comm *comm = (ina_comm *)&options;
 	ina_request *request = (ina_request *)&options;
+	int fd;
 
 	(void)state;
 	assert_int_equal(ina_open_start(&options, NULL, &request), INA_ERR_ARGUMENT);
@@ -325,8 +326,11 @@ static void errors_of_the_call_itself(void **state)
 	options.ranks = 1;
 	options.window = 1000;
 	assert_int_equal(ina_open_start(&options, &comm, &request), INA_OK);
+	assert_string_equal(ina_error(comm), "");
 	assert_int_equal(ina_wait(request), INA_ERR_ARGUMENT);
 	assert_non_null(strstr(ina_error(comm), "window"));
+	assert_int_not_equal(ina_comm_fd(comm, &fd), INA_OK);
+	assert_int_equal(fd, -1);
 	assert_int_equal(ina_close(comm), INA_OK);
 }
 
