@@ -334,8 +334,9 @@ static atomic_int slow_answers; /* counted by the thread of the resolver */
 int getaddrinfo(const char *host, const char *service, const struct addrinfo *hints,
                 struct addrinfo **found)
 {
-	static struct sockaddr_in address = {.sin_family = AF_INET};
-	static struct addrinfo one = {.ai_addr = (struct sockaddr *)&address};
+	/* A resolver that was given up answers while the next one works. */
+	static _Thread_local struct sockaddr_in address = {.sin_family = AF_INET};
+	static _Thread_local struct addrinfo one;
 
 	(void)service;
 	(void)hints;
@@ -346,6 +347,7 @@ int getaddrinfo(const char *host, const char *service, const struct addrinfo *hi
 		return EAI_NONAME;
 	}
 	address.sin_addr.s_addr = inet_addr("192.0.2.5");
+	one.ai_addr = (struct sockaddr *)&address;
 	*found = &one;
 	return 0;
 }
