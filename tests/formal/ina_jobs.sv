@@ -40,7 +40,7 @@
 //  14. No VLAN has more contexts than its quota.
 //  15. A port is stuck while packets wait there of a job that had expired at a pulse of `age`, or that had
 //      been freed and still held memory then, and at no other time.
-//  16. `busy` is up when a job ends. It is up in the clock before too, unless a LEAVE goes out by a path then.
+//  16. `busy` is 1 when a job ends. It is 1 in the clock before too, unless a LEAVE goes out by a path then.
 
 module formal_ina_jobs (
     input logic clk
