@@ -23,12 +23,11 @@ struct ina_opening {
 	struct ina_failure failure;
 };
 
-static void free_opening(struct ina_comm *comm)
+static void free_opening(struct ina_opening *opening)
 {
-	if (comm->opening && comm->opening->fd >= 0)
-		close(comm->opening->fd);
-	free(comm->opening);
-	comm->opening = NULL;
+	if (opening && opening->fd >= 0)
+		close(opening->fd);
+	free(opening);
 }
 
 /* The log function may still call a closed communicator, and gets an error. */
@@ -37,7 +36,7 @@ void ina_comm_free(struct ina_comm *comm)
 	comm->is_over = true;
 	ina_fail(&comm->failure, INA_ERR_ARGUMENT, "the communicator has been closed");
 	ina_tell(comm);
-	free_opening(comm);
+	free_opening(comm->opening);
 	ina_pollset_close(&comm->pollset);
 	ina_callers_free(&comm->callers);
 	free(comm);
@@ -174,7 +173,8 @@ static void start(struct ina_comm *comm, struct ina_failure *failure)
 		error = ina_thread_start(&opening->thread, run, comm);
 	if (error == 0)
 		return;
-	free_opening(comm);
+	free_opening(opening);
+	comm->opening = NULL;
 	comm->is_opening = false;
 	ina_fail(failure, INA_ERR_SYSTEM, "cannot start a thread for the opening: %s",
 	         strerror(error));
@@ -222,8 +222,7 @@ static enum ina_status go_on(struct ina_comm *comm, struct ina_failure *failure)
 	}
 	if (comm->pollset.fd >= 0)
 		ina_pollset_watch(&comm->pollset, fds, ina_comm_pollfds(comm, fds));
-	close(opening->fd);
-	free(opening);
+	free_opening(opening);
 	return INA_OK;
 }
 
