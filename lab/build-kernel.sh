@@ -1,13 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Builds the User Mode Linux kernel of the lab's hosts from Debian's linux-source package:
+# Builds the User Mode Linux kernel of the lab's hosts from the distribution's package linux-source:
 #
 #     lab/build-kernel.sh [OUTPUT_FOLDER]        default: .kernel in the project's folder
 #
+# INA_LINUX names other sources of Linux 6.1 to 6.12: a tree, which is copied, or an archive.
+#
 # The results are OUTPUT_FOLDER/linux, OUTPUT_FOLDER/stamp and OUTPUT_FOLDER/sources.diff, which lists
-# the differences between the sources that were built and the archive's. The stamp depends on the
-# configuration, the patches and the archive. If it is current, the script does nothing.
+# the differences between the sources that were built and the original ones. The stamp depends on the
+# configuration, the patches and the original sources. If it is current, the script does nothing.
 # The sources are unpacked in OUTPUT_FOLDER and removed again, also after an error.
 
 set -euo pipefail
@@ -17,7 +19,8 @@ self=$here/build-kernel.sh
 output=${1:-$(dirname "$here")/.kernel}
 config=$here/uml.config
 patches=("$here"/*.patch)
-archive=/usr/src/linux-source-6.1.tar.xz
+# The releases of Linux that were tried as hosts.
+oldest=6.1 newest=6.12
 # The number of object files in this configuration; only the percentage depends on it.
 expected_steps=745
 free_needed_mib=2500
@@ -46,15 +49,36 @@ end_progress() {
 [ $# -le 1 ] || fail "takes at most one argument, the output folder"
 [ "$(uname -m)" = x86_64 ] ||
 	fail "User Mode Linux needs an x86_64 machine, but this one is $(uname -m)"
-[ -r "$archive" ] ||
-	fail "$archive is missing: run scripts/install-packages.sh demo"
+# The newest package that is not newer than $newest.
+find_package() {
+	local path
+	for path in /usr/src/linux-source-*.tar.*; do
+		[ -r "$path" ] || continue
+		printf '%s %s\n' "$(basename "$path" | sed 's/^linux-source-//; s/\.tar\..*//')" "$path"
+	done | sort -V | awk -v newest="$newest" '
+		{ split($1, is, "."); split(newest, most, ".") }
+		is[1] < most[1] || (is[1] == most[1] && is[2] <= most[2]) { found = $2 }
+		END { print found }'
+}
+source=${INA_LINUX:-$(find_package)}
+[ -n "$source" ] || fail "/usr/src has no linux-source-$oldest to $newest: run scripts/install-packages.sh demo," \
+	"or set INA_LINUX to a tree or an archive of Linux $oldest to $newest"
+[ -r "$source" ] || fail "cannot read INA_LINUX=$source"
+source=$(realpath "$source")
 for tool in make gcc flex bison bc xz tar patch python3; do
 	command -v "$tool" >/dev/null || fail "$tool is missing: run scripts/install-packages.sh demo"
 done
 
-# The archive is 130 MB, so its size and time stand for its content: a hash would take longer.
+# Sources are large, so size and time of a file stand for its content: a hash would take longer.
+identify_source() {
+	if [ -d "$source" ]; then
+		find "$source" -name .git -prune -o -type f -printf '%P %s %T@\n' | LC_ALL=C sort
+	else
+		stat -c '%s %Y' "$source"
+	fi
+}
 stamp=$({
-	stat -c '%s %Y' "$archive"
+	identify_source
 	cat "$config" "${patches[@]}"
 } | sha256sum | cut -d' ' -f1)
 is_built() {
@@ -103,27 +127,37 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 
 started_s=$SECONDS
-echo "build-kernel: unpacking $(basename "$archive")"
-# Most of the archive is C files of other architectures, and of drivers that User Mode Linux cannot
+echo "build-kernel: unpacking $source"
+# Most of the sources are C files of other architectures, and of drivers that User Mode Linux cannot
 # use. They are not unpacked; Kconfig files and Makefiles are, since the build reads all of them.
 mkdir "$work/linux"
 unused=()
 for files in 'arch/[!Kux]*.[chS]' 'arch/*.dts' 'arch/*.dtsi' 'sound/*.[ch]' 'drivers/gpu/*.[ch]' \
 	'drivers/media/*.[ch]' 'drivers/net/ethernet/*.[ch]' 'drivers/net/wireless/*.[ch]' \
 	'drivers/staging/*.[ch]' 'drivers/scsi/*.[ch]'; do
-	unused+=("--exclude=linux-source-*/$files")
+	unused+=("--exclude=*/$files")
 done
-xz -dc -T0 "$archive" | tar -x -C "$work/linux" --strip-components=1 "${unused[@]}" ||
-	fail "could not unpack $archive"
+unpack() {
+	if [ -d "$source" ]; then
+		tar -c -C "$source" --exclude=./.git "${unused[@]}" . | tar -x -C "$work/linux"
+	else
+		# Several threads of xz decompress what several threads have compressed.
+		XZ_DEFAULTS=-T0 tar -x -C "$work/linux" --strip-components=1 "${unused[@]}" -f "$source"
+	fi
+}
+unpack || fail "could not unpack $source"
 
 cd "$work/linux"
+release=$(sed -n 's/^VERSION = //p; s/^PATCHLEVEL = //p' Makefile | paste -sd.)
+[ "$(printf '%s\n' "$oldest" "$release" "$newest" | sort -V | sed -n 2p)" = "$release" ] ||
+	fail "$source is Linux $release; the hosts need $oldest to $newest: set INA_LINUX to a tree or an archive of one of them"
 for patch in "${patches[@]}"; do
-	patch -p1 --silent --forward <"$patch" || fail "$patch does not apply to $archive"
+	patch -p1 --silent --forward --no-backup-if-mismatch <"$patch" || fail "$patch does not apply to $source"
 done
-# This compares the sources with the archive before the build generates files among them.
-echo "build-kernel: comparing the sources with $(basename "$archive")"
-{ echo "stamp $stamp" && python3 "$here/compare-sources.py" "$archive" .; } >"$output/sources.new" ||
-	fail "could not compare the sources with $archive"
+# This compares the sources with the original ones before the build generates files among them.
+echo "build-kernel: comparing the sources with $source"
+{ echo "stamp $stamp" && python3 "$here/compare-sources.py" "$source" .; } >"$output/sources.new" ||
+	fail "could not compare the sources with $source"
 mv -f "$output/sources.new" "$output/sources.diff"
 if is_built; then
 	echo "build-kernel: $output/linux is up to date"
@@ -133,6 +167,8 @@ fi
 unset MAKEFLAGS MFLAGS MAKELEVEL
 # The kernel must not depend on the user and the machine that build it.
 export KBUILD_BUILD_USER=ina KBUILD_BUILD_HOST=lab KBUILD_BUILD_VERSION=1
+# A tree may have been configured, and compiled for another architecture.
+[ ! -e .config ] || make ARCH=um mrproper >/dev/null || fail "could not remove what was compiled in $source"
 if ! make ARCH=um allnoconfig KCONFIG_ALLCONFIG="$config" >"$work/log" 2>&1; then
 	tail -20 "$work/log" >&2
 	fail "could not configure the kernel; the last lines are above"

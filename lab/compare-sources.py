@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """
-compare-sources.py ARCHIVE.tar.xz TREE: how a tree of sources differs from the archive that it was unpacked from, as diff -u
-says it. A file that the archive does not have is compared with nothing. What was left out in unpacking is no difference.
+compare-sources.py ORIGINAL TREE: how a tree of sources differs from the original, an archive or a tree, as diff -u says it. A file
+that the original does not have is compared with nothing. A file that was not copied or unpacked is no difference.
 """
 import difflib
 import os
@@ -22,32 +22,47 @@ def print_difference(name, old, new):
         print(line.rstrip("\n"))
 
 
-def main(archive, tree):
-    names = set()
-    with subprocess.Popen(["xz", "-dc", "-T0", archive], stdout=subprocess.PIPE) as unpacked:
-        with tarfile.open(fileobj=unpacked.stdout, mode="r|", bufsize=1 << 20) as members:
+def files(tree):
+    """The names of a tree's files."""
+    for folder, subfolders, names in os.walk(tree):
+        subfolders[:] = [name for name in subfolders if name != ".git"]
+        links = [name for name in subfolders if os.path.islink(os.path.join(folder, name))]
+        for name in sorted(names + links):
+            yield str((Path(folder) / name).relative_to(tree))
+
+
+def originals(source):
+    """Name and reader of each original file."""
+    if source.is_dir():
+        for name in files(source):
+            yield name, lambda name=name: content(source / name)
+        return
+    # Several threads of xz decompress what several threads have compressed; Python has one.
+    command = ["xz", "-dc", "-T0", source] if source.suffix == ".xz" else ["cat", source]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as unpacked:
+        with tarfile.open(fileobj=unpacked.stdout, mode="r|*", bufsize=1 << 20) as members:
             for member in members:
-                name = member.name.partition("/")[2]
-                path = tree / name
-                names.add(name)
-                if member.isdir() or not os.path.lexists(path):
-                    continue
-                if member.isfile():
-                    original = members.extractfile(member).read()
-                else:
-                    original = member.linkname.encode()
-                if content(path) != original:
-                    print_difference(name, original, content(path))
+                if not member.isdir():
+                    yield member.name.partition("/")[2], lambda member=member: (
+                        members.extractfile(member).read() if member.isfile() else member.linkname.encode())
     if unpacked.returncode:
-        sys.exit(f"compare-sources: xz could not read {archive}")
-    for folder, _, files in os.walk(tree):
-        for file in sorted(files):
-            name = str((Path(folder) / file).relative_to(tree))
-            if name not in names:
-                print_difference(name, b"", content(tree / name))
+        sys.exit(f"compare-sources: {command[0]} could not read {source}")
+
+
+def main(source, tree):
+    names = set()
+    for name, read in originals(source):
+        names.add(name)
+        if os.path.lexists(tree / name):
+            original = read()
+            if content(tree / name) != original:
+                print_difference(name, original, content(tree / name))
+    for name in files(tree):
+        if name not in names:
+            print_difference(name, b"", content(tree / name))
 
 
 if __name__ == "__main__":
     if len(sys.argv) != 3:
         sys.exit(__doc__.strip())
-    main(sys.argv[1], Path(sys.argv[2]))
+    main(*map(Path, sys.argv[1:]))

@@ -59,16 +59,19 @@ def test_the_kernel_was_built_from_the_archive_and_these_patches():
     assert found == changes("".join(patch.read_text() for patch in PATCHES))
 
 
-@pytest.fixture
-def unpacked(tmp_path):
-    """An archive, and its unpacked contents except one file."""
+@pytest.fixture(params=["archive", "tree"])
+def unpacked(request, tmp_path):
+    """An archive or a tree, and its contents except one file."""
     for name in ("net/a.c", "drivers/infiniband/rxe.c", "left/out.c"):
         (tmp_path / "top" / name).parent.mkdir(parents=True)
         (tmp_path / "top" / name).write_text("one\ntwo\n")
     (tmp_path / "top/link").symlink_to("net/a.c")
     subprocess.run(["tar", "-cJf", "top.tar.xz", "top"], cwd=tmp_path, check=True)
     (tmp_path / "top/left/out.c").unlink()
-    return tmp_path / "top.tar.xz", tmp_path / "top"
+    if request.param == "archive":
+        return tmp_path / "top.tar.xz", tmp_path / "top"
+    subprocess.run(["tar", "-xf", "top.tar.xz", "--xform=s/^top/original/"], cwd=tmp_path, check=True)
+    return tmp_path / "original", tmp_path / "top"
 
 
 def compare(archive, tree):
@@ -92,15 +95,15 @@ def test_a_link_that_leads_elsewhere_is_seen(unpacked):
     assert compare(*unpacked) == {"link": {"net/a.c": -1, "left": 1}}
 
 
-def test_an_archive_that_cannot_be_read(unpacked):
-    unpacked[0].write_bytes(b"no archive")
-    assert subprocess.run([LAB / "compare-sources.py", *unpacked], capture_output=True).returncode
+def test_an_archive_that_cannot_be_read(tmp_path):
+    (tmp_path / "archive").write_bytes(b"no archive")
+    assert subprocess.run([LAB / "compare-sources.py", tmp_path / "archive", tmp_path], capture_output=True).returncode
 
 
 def test_nothing_else_changes_the_sources():
     """Only these patches and its own makefiles let build-kernel.sh write to the unpacked tree."""
     script = (LAB / "build-kernel.sh").read_text()
-    assert re.findall(r"\bpatch -p1[^|]*", script) == ['patch -p1 --silent --forward <"$patch" ']
+    assert re.findall(r"\bpatch -p1[^|]*", script) == ['patch -p1 --silent --forward --no-backup-if-mismatch <"$patch" ']
     assert 'patches=("$here"/*.patch)' in script and 'for patch in "${patches[@]}"; do' in script
     assert not re.search(r"\b(sed -i|ed|git apply|perl -[pi]+)\b", script)
     subprocess.run(["bash", "-n", LAB / "build-kernel.sh"], check=True)
