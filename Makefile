@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 BUILD := build
 
-.PHONY: all kernel build programs install wheel demo demo-multigpu demo-training test test-all test-unit test-quick test-sanitize test-threads torture soak scale lockstep four-state fabric new-seeds bench bench-rtl \
+.PHONY: all check-versions kernel build programs install wheel demo demo-multigpu demo-training test test-all test-unit test-quick test-sanitize test-threads torture soak scale lockstep four-state fabric new-seeds bench bench-rtl \
 	bench-virtual bench-fabric bench-torch papers charts renew synth formal formal-mutants waves fuzz clean distclean help
 
 all: build ## install missing packages, configure and build everything into build/ (25 minutes)
@@ -36,7 +36,10 @@ demo-training: need-demo+docs+torch kernel programs ## four hosts train on Fashi
 	@frameworks/torch/demo/demo.py --build $(BUILD)
 
 # == To build it
-kernel: need-demo ## build the hosts' Linux kernel into .kernel/, once (4 minutes)
+check-versions: ## the programs and libraries that were found, the releases that were tried, and what needs them (10 seconds)
+	@scripts/install-packages.sh --versions
+
+kernel: need-demo ## build the hosts' Linux kernel into .kernel/, once; INA_LINUX names other sources of Linux 6.1 to 6.12 (4 minutes)
 	@lab/build-kernel.sh .kernel
 
 # An existing build folder keeps its configuration, including whether it has the tests.
