@@ -6,9 +6,11 @@
 #include "guest.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/um_timetravel.h>
 #include <poll.h>
 #include <stddef.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -57,6 +59,35 @@ static bool send_message(int fd, uint32_t operation, uint32_t number, uint64_t t
 	return send(fd, &message, sizeof(message), MSG_NOSIGNAL) == sizeof(message);
 }
 
+/*
+ * Linux 6.12 takes two descriptors from the first ACK and closes them, whether or not they were
+ * sent: without them it closes descriptors of its own. Earlier releases read only the bytes.
+ */
+static bool send_first_ack(int fd, uint32_t number)
+{
+	struct um_timetravel_msg message = {.op = UM_TIMETRAVEL_ACK, .seq = number};
+	const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	const int fds[] = {null, null};
+	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(fds))] = {0};
+	struct iovec bytes = {.iov_base = &message, .iov_len = sizeof(message)};
+	struct msghdr whole = {.msg_iov = &bytes,
+	                       .msg_iovlen = 1,
+	                       .msg_control = control,
+	                       .msg_controllen = sizeof(control)};
+	struct cmsghdr *rights = CMSG_FIRSTHDR(&whole);
+	bool sent;
+
+	if (null < 0)
+		return false;
+	rights->cmsg_level = SOL_SOCKET;
+	rights->cmsg_type = SCM_RIGHTS;
+	rights->cmsg_len = CMSG_LEN(sizeof(fds));
+	memcpy(CMSG_DATA(rights), fds, sizeof(fds));
+	sent = sendmsg(fd, &whole, MSG_NOSIGNAL) == sizeof(message);
+	close(null);
+	return sent;
+}
+
 bool guest_accept_clock(struct guest *guests, unsigned count, int fd, int patience_ms)
 {
 	struct pollfd readable = {.fd = fd, .events = POLLIN};
@@ -68,7 +99,7 @@ bool guest_accept_clock(struct guest *guests, unsigned count, int fd, int patien
 		return false;
 	guests[message.time].clock_fd = fd;
 	guests[message.time].state = GUEST_RUNNING;
-	return send_message(fd, UM_TIMETRAVEL_ACK, message.seq, 0);
+	return send_first_ack(fd, message.seq);
 }
 
 /* Answers every message with the time, although only some messages ask for it. */
