@@ -27,6 +27,12 @@ CHECK_HEADER = ("       size   time, us    elements        wrong\n"
                 "            in-network    compared     elements")
 
 
+def kernel_release():
+    """The release of the hosts' kernel, on which figures of virtual time depend."""
+    kernel = os.environ.get("INA_KERNEL", ROOT / ".kernel/linux")
+    return subprocess.run([kernel, "--version"], capture_output=True, text=True).stdout.strip()
+
+
 def progress(text):
     """Prints a line that the next line of output overwrites."""
     if TERMINAL:
@@ -108,13 +114,12 @@ def read_arguments():
 
 def main():
     build, largest, aggregator = read_arguments()
-    kernel = subprocess.run([ROOT / ".kernel/linux", "--version"], capture_output=True, text=True).stdout.strip()
     DEMO.mkdir(exist_ok=True)
 
     what = "the SystemVerilog aggregator, simulated clock by clock" if aggregator == "rtl" else "the aggregator as a C model"
     say(f"""\
 All-reduce: each of {HOSTS} hosts has a vector, and all need the sum. Usually they pass parts of it around a ring;
-here the switch between them adds. {HOSTS} hosts run, each a separate Linux {kernel} with its stock RDMA driver
+here the switch between them adds. {HOSTS} hosts run, each a separate Linux {kernel_release()} with its stock RDMA driver
 (rdma_rxe), around an Ethernet switch with {what}.
 
 1. The result, in virtual time: links of {GIGABITS} Gb/s, the aggregator at 250 MHz, host software that takes no time.

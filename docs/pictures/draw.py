@@ -95,14 +95,14 @@ def curve(points, css, dots=True):
     return parts + [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" class="{css}-dot"/>' for x, y in points if dots]
 
 
-def results(rows):
+def results(rows, kernel):
     gbps, largest = rows[0]["rate_gbps"], max(row["size_bytes"] for row in rows)
     sizes = [row for row in rows if row["hosts"] == 4]
     x_at, y_at = scale(4, largest, 70, 370, True), scale(1, 4000, 280, 60, True)
     units = [(4, "4 B"), (1 << 10, "1 KiB"), (1 << 20, "1 MiB"), (1 << 24, "16 MiB")]
     parts = axes(70, 60, 300, 220, [(x_at(size), label) for size, label in units],
                  [(y_at(1), "1 µs"), (y_at(10), "10 µs"), (y_at(100), "100 µs"), (y_at(1000), "1 ms")],
-                 f"Time of an all-reduce: 4 hosts, {gbps} Gb/s", "size, float32")
+                 f"Time of an all-reduce: 4 hosts, {gbps} Gb/s, Linux {kernel}", "size, float32")
     for name in "ring", "ina":
         parts += curve([(x_at(row["size_bytes"]), y_at(row[f"{name}_us"])) for row in sizes], name)
     parts += [text(100, y_at(15), "ring of the hosts", "ring-text", "start"), text(190, y_at(1.25), "in the network", "ina-text", "start")]
@@ -159,7 +159,7 @@ def tables(rows):
 
 if __name__ == "__main__":
     system()
-    charts = json.loads(Path(sys.argv[1] if len(sys.argv) > 1 else FOLDER / "results.json").read_text())["charts"]
-    results(charts)
-    tables(charts)
+    measured = json.loads(Path(sys.argv[1] if len(sys.argv) > 1 else FOLDER / "results.json").read_text())
+    results(measured["charts"], measured["kernel"])
+    tables(measured["charts"])
     fabric(json.loads((FOLDER / "fabric.json").read_text())["speed"])

@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """The speed of the network and the protocol, in virtual time: all-reduce through the RTL at 250 MHz compared with libina's ring,
-on modelled links of 10, 25 and 100 Gb/s between kernels with stock rdma_rxe. The figures are the same on every machine.
+on modelled links of 10, 25 and 100 Gb/s between kernels with stock rdma_rxe. The figures are the same on every machine
+with the same release of the hosts' kernel.
 
     tests/bench/virtual.py [--build build] [--parts payload,small,sweep,jobs,parallel,loss] [--rates 10,25,100] [--hosts 2,4,6,8]
                            [--largest 64M] [--json FILE] [--check]
@@ -15,6 +16,10 @@ import subprocess
 import sys
 import tempfile
 import time
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parents[2] / "allreduce"))
+import demo  # noqa: E402
 
 TIMEOUT_S = 3600
 MTU = 4096
@@ -243,7 +248,7 @@ def measure(parser, parts, default):
         good &= not missed
     if options.json:
         with open(options.json, "w") as file:
-            json.dump({"aggregator": options.aggregator, "mtu": MTU, **results}, file, indent=1)
+            json.dump({"aggregator": options.aggregator, "mtu": MTU, "kernel": demo.kernel_release(), **results}, file, indent=1)
     if options.check and not good:
         sys.exit(1)
 
