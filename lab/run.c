@@ -376,10 +376,13 @@ static bool start_all(struct run *run, const struct lab_parts *parts)
 		lab_processors_share(run->options, run->bridge.pid);
 	}
 	for (int i = 0; started && i < run->options->host_count; i++) {
+		const char *kernel = run->options->kernels[i];
+
 		run->hosts[i].rank = i;
 		run->host_count++;
-		started = lab_host_start(&run->hosts[i], &run->reaper, &run->workspace,
-		                         run->options, parts->kernel, run->bridge.host_ends[i]);
+		started =
+		        lab_host_start(&run->hosts[i], &run->reaper, &run->workspace, run->options,
+		                       kernel ? kernel : parts->kernel, run->bridge.host_ends[i]);
 	}
 	lab_bridge_close_host_ends(&run->bridge, run->options->host_count);
 	return started;

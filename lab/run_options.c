@@ -3,7 +3,10 @@
 #include "run_options.h"
 
 #include <argp.h>
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/bridge_options.h"
 #include "common/parse.h"
@@ -16,6 +19,7 @@ enum option_key {
 	KEY_MTU = 0x100,
 	KEY_RANKS,
 	KEY_DELAY_RANK,
+	KEY_KERNEL,
 	KEY_MEMORY,
 	KEY_TIMEOUT,
 	KEY_GRACE,
@@ -36,6 +40,8 @@ static const struct argp_option option_table[] = {
          "Memory of each host (default 512; for more than 16 hosts an equal share of 8192, at "
          "least 72)",
          1},
+        {"kernel", KEY_KERNEL, "HOST:FILE", 0,
+         "Boots this host with another kernel than INA_KERNEL; may be repeated", 1},
         {"delay-rank", KEY_DELAY_RANK, "R:SECONDS", 0,
          "Starts rank R's command this much later; may be repeated", 3},
         {"quiet", KEY_QUIET, NULL, 0, "Prints no summary at the end", 4},
@@ -89,6 +95,26 @@ static void parse_delay_rank(struct lab_options *options, const struct argp_stat
 		argp_failure(state, LAB_EXIT_USAGE, 0,
 		             "--delay-rank takes R:SECONDS with R up to %d, not '%s'",
 		             LAB_MAX_HOSTS - 1, text);
+}
+
+/* Reads HOST:FILE. The host is checked later, when the number of hosts is known. */
+static void parse_kernel(struct lab_options *options, const struct argp_state *state,
+                         const char *text)
+{
+	uint64_t host;
+	const char *rest = ina_scan_whole(text, 0, LAB_MAX_HOSTS - 1, &host);
+	char *path;
+
+	if (!rest || *rest != ':')
+		argp_failure(state, LAB_EXIT_USAGE, 0,
+		             "--kernel takes HOST:FILE with HOST up to %d, not '%s'",
+		             LAB_MAX_HOSTS - 1, text);
+	path = realpath(rest + 1, NULL); /* hosts start in other folders */
+	if (!path || access(path, X_OK))
+		argp_failure(state, LAB_EXIT_USAGE, 0, "--kernel: %s is no program: %s", rest + 1,
+		             strerror(errno));
+	free(options->kernels[host]);
+	options->kernels[host] = path;
 }
 
 /* Reads G or G,G,...; the count of numbers is checked later, when the number of hosts is known. */
@@ -190,9 +216,11 @@ static void check_together(struct lab_options *options, const struct argp_state 
 		argp_failure(state, LAB_EXIT_USAGE, 0, "%s requires --virtual-time",
 		             options->virtual_option);
 	for (int r = options->host_count; r < LAB_MAX_HOSTS; r++)
-		if (options->delay_s[r] > 0)
+		if (options->delay_s[r] > 0 || options->kernels[r])
 			argp_failure(state, LAB_EXIT_USAGE, 0,
-			             "--delay-rank names rank %d, but the last of %d hosts is %d",
+			             "%s %d, but the last of %d hosts is %d",
+			             options->kernels[r] ? "--kernel names host"
+			                                 : "--delay-rank names rank",
 			             r, options->host_count, options->host_count - 1);
 	if (!options->command)
 		argp_failure(
@@ -237,6 +265,9 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 		return 0;
 	case KEY_DELAY_RANK:
 		parse_delay_rank(options, state, value);
+		return 0;
+	case KEY_KERNEL:
+		parse_kernel(options, state, value);
 		return 0;
 	case KEY_TIMEOUT:
 		options->timeout_s = number(state, "--timeout", value, 0.1, 1e6);

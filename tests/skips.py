@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 # The skips that are allowed on a healthy machine: the reason that the test gives, and why nothing is lost.
 ALLOWED = {
     "no digest is known for these versions": "system.figures compares what depends on no package's version",
+    "INA_OTHER_KERNEL names no other kernel": "make test-on runs system.kernels with the kernels of two releases",
     "this user may not mount": "a small /dev/shm is mounted in a namespace, which some machines forbid",
     "this machine forbids personality(2)": "the same machine runs system.virtual_time without it",
 }

@@ -168,3 +168,16 @@ def test_parts_that_are_named_by_relative_paths(lab):
     lab.environment.update(INA_KERNEL=kernel.name, INA_GUEST_INIT=os.path.relpath(pathlib.Path(LAB).resolve().parent / "guest-init", kernel.parent))
     run = lab.run("--quiet", n=1, cwd=kernel.parent, command="echo there")
     assert run.returncode == 0 and run.out == "[0] there\n", run.err
+
+
+def test_a_host_with_another_kernel(lab, tmp_path):
+    """The file that is named boots that host, and INA_KERNEL's the other one."""
+    kernel = os.environ.get("INA_KERNEL") or pathlib.Path(__file__).resolve().parents[2] / ".kernel/linux"
+    other, log = tmp_path / "other", tmp_path / "other.log"
+    other.write_text(f"#!/bin/sh\necho booted >>{log}\nexec {kernel} \"$@\"\n")
+    other.chmod(0o755)
+    run = lab.run("--quiet", "--kernel", f"1:{os.path.relpath(other)}", n=2, command="echo there")
+    assert run.returncode == 0 and sorted(lines(run.out)) == ["[0] there", "[1] there"], run.err
+    assert log.read_text() == "booted\n"
+    log.unlink()
+    other.unlink()
