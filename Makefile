@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 BUILD := build
 
-.PHONY: all check-versions kernel build programs install wheel demo demo-multigpu demo-training test test-all test-unit test-quick test-sanitize test-threads torture soak scale lockstep four-state fabric new-seeds bench bench-rtl \
+.PHONY: all check-versions kernel build programs install wheel demo demo-multigpu demo-training test test-all test-on test-unit test-quick test-sanitize test-threads torture soak scale lockstep four-state fabric new-seeds bench bench-rtl \
 	bench-virtual bench-fabric bench-torch papers charts renew synth formal formal-mutants waves fuzz clean distclean help
 
 all: build ## install missing packages, configure and build everything into build/ (25 minutes)
@@ -106,6 +106,11 @@ test-threads: need-unit ## libina's unit tests, and checks with its progress thr
 	@cmake -S . -B $(SANITIZED)-threads -G Ninja --log-level=WARNING -DINA_WERROR=ON -DINA_SANITIZE=thread -DINA_PARTS=hostlib
 	@cmake --build $(SANITIZED)-threads
 	@ctest --test-dir $(SANITIZED)-threads --output-on-failure --progress
+
+SUITE ?= trixie
+TARGETS ?= demo test
+test-on: need-suites ## TARGETS='demo test' on SUITE=trixie or bookworm: a clone of the committed state in a new root folder, which is removed (80 minutes)
+	@scripts/test-on.sh $(SUITE) $(BUILD)/on-$(SUITE) $(TARGETS)
 
 SEEDS ?= 100
 FIRST ?= 1

@@ -53,6 +53,9 @@ groups=(
 	synth "the cost of the RTL on an FPGA, and the report on it"
 	"yosys python3-numpy"
 
+	suites "root folders of other Debian suites, to test in"
+	"mmdebstrap uidmap util-linux git"
+
 	docs "manual pages, plots and waveforms"
 	"mandoc gnuplot-nox zlib1g-dev"
 )

@@ -16,9 +16,10 @@ TIMEOUT_S = 120
 
 FUNCTION = re.compile(r"^VL_ATTR_COLD void (\w+__trace_init_\w+)\(.*\{$")
 CALL = re.compile(r"^\s+(\w+__trace_init_\w+)\(.*\);$")
-PUSH = re.compile(r'pushNamePrefix\("([^" ]+) "\)')
-POP = re.compile(r"popNamePrefix\((\d+)\)")
-DECLARATION = re.compile(r'decl(?:Bit|Bus|Quad|Array)\(c\+\d+,"(\w+)",.*?(?:, (\d+),(\d+))?\);')
+# Verilator 5.006 writes pushNamePrefix("name ") and popNamePrefix(1), 5.032 pushPrefix("name", kind) and popPrefix().
+PUSH = re.compile(r'push(?:Name)?Prefix\("([^" ]+) ?"')
+POP = re.compile(r"pop(?:Name)?Prefix\((\d*)\)")
+DECLARATION = re.compile(r'decl(?:Bit|Bus|Quad|Array)\(c\+\d+,(?:\d+,)?"(\w+)",.*?(?:, (\d+),(\d+))?\);')
 
 # A signal of the view, whole or one bit of it: (position)name[left:right].
 NAMED = re.compile(r"(?:\((\d+)\))?(TOP\.[\w.\[\]]+?)(?:\[(\d+):(\d+)\])?(?=\s|$)")
@@ -27,7 +28,7 @@ NAMED = re.compile(r"(?:\((\d+)\))?(TOP\.[\w.\[\]]+?)(?:\[(\d+):(\d+)\])?(?=\s|$
 def functions_of(directory):
     """The declarations, pushes, pops and calls of each function of the generated sources, in order."""
     functions = {}
-    for path in sorted(directory.glob("*__Trace__*__Slow.cpp")):
+    for path in sorted(directory.glob("*__Trace*__Slow.cpp")):
         body = None
         for line in path.read_text().splitlines():
             if match := FUNCTION.match(line):
@@ -46,7 +47,7 @@ def declared(functions, name, scopes, signals):
         if match := PUSH.search(line):
             scopes.append(re.sub(r"\\\d+$", "", match[1]))
         elif match := POP.search(line):
-            del scopes[len(scopes) - int(match[1]) :]
+            del scopes[len(scopes) - int(match[1] or 1) :]
         elif match := DECLARATION.search(line):
             bits = (int(match[2]), int(match[3])) if match[2] else None
             signals[".".join(scopes + [match[1]])] = bits
