@@ -186,7 +186,7 @@ is_installed() {
 	esac
 }
 
-# Adds to `missing` and `reasons` what has a package, and to `absent` what has none.
+# Adds a group's missing packages to `missing` and `reasons`, and to `absent` those without a name here.
 find_missing() {
 	local package name what here=()
 
@@ -209,6 +209,7 @@ find_missing() {
 }
 
 # If the lists of packages are missing or old, the installation fails, and is tried again with new lists.
+# Only the second attempt shows what is wrong.
 # DEBIAN_FRONTEND keeps tshark from asking a question.
 install() {
 	case $distribution in
@@ -270,7 +271,7 @@ if [ "$(id -u)" -ne 0 ]; then
 fi
 
 echo "install-packages: installing ${#missing[@]} packages and their dependencies; a minute or two"
-if ! install; then
+if ! install 2>/dev/null; then
 	echo "install-packages: trying again with fresh package lists"
 	renew_lists || fail "the package lists could not be renewed; see above"
 	install || fail "could not install: ${missing[*]}"

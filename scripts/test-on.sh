@@ -6,8 +6,10 @@
 # Makes a root folder of that Debian suite with mmdebstrap in FOLDER, clones the committed state of this
 # project into it, and calls `make TARGET...` there (demo test). The first of them installs all packages
 # that it needs. It runs as root, or as an ordinary user if user namespaces and /etc/subuid allow. The
-# clone's processes have namespaces of their own, and end with this script; the root folder is removed.
-# Only the machine's kernel, network and /dev are shared. SKIPS is passed on.
+# clone's processes have separate namespaces and end with this script; the root folder is removed.
+# Only the machine's kernel, network and /dev are shared. SKIPS is passed on. With ARCH=arm64 the root
+# folder is one for that processor, whose programs qemu-user runs; the machine must have been told so
+# (binfmt_misc, which Debian's package qemu-user-static does at its installation or at boot).
 
 set -euo pipefail
 
@@ -31,6 +33,7 @@ case $suite in
 bookworm | trixie) ;;
 *) fail "unknown suite $suite: it must be bookworm or trixie" ;;
 esac
+architecture=${ARCH:-$(dpkg --print-architecture)}
 command -v mmdebstrap >/dev/null || fail "mmdebstrap is missing: run scripts/install-packages.sh suites"
 git -C "$project" diff --quiet HEAD -- || echo "test-on: changes that are not committed are left out"
 
@@ -60,8 +63,8 @@ trap 'exit 129' HUP
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-echo "test-on: $suite: making a root folder; about a minute"
-mmdebstrap --mode=$mode --quiet --variant=minbase --include=ca-certificates,git,make "$suite" "$root" >"$folder/log" 2>&1 &
+echo "test-on: $suite, $architecture: making a root folder; about a minute"
+mmdebstrap --mode=$mode --architectures="$architecture" --quiet --variant=minbase --include=ca-certificates,git,make "$suite" "$root" >"$folder/log" 2>&1 &
 child=$!
 wait "$child" || {
 	tail -5 "$folder/log" >&2
@@ -72,8 +75,8 @@ wait "$child" || {
 # shellcheck disable=SC2016
 enter='
 set -e
-root=$1 project=$2 inside=$3
-shift 3
+root=$1 project=$2 inside=$3 architecture=$4
+shift 4
 # rm must never reach what is mounted here: the mounts are private, and end with the namespace.
 mount -t proc proc "$root/proc"
 mount --rbind /dev "$root/dev"
@@ -82,7 +85,7 @@ cp -L /etc/resolv.conf /etc/hosts "$root/etc/"
 git -c safe.directory="*" clone --quiet --no-hardlinks "$project" "$root$inside"
 # A kernel of the machine, which is perhaps of another release, for hosts of two releases in one lab.
 other=
-if [ -x "$project/.kernel/linux" ]; then
+if [ -x "$project/.kernel/linux" ] && [ "$architecture" = amd64 ]; then
 	cp "$project/.kernel/linux" "$root$inside/other-linux"
 	other=$inside/other-linux
 fi
@@ -90,12 +93,12 @@ exec chroot "$root" env -i HOME=/root LANG=C.UTF-8 PATH=/usr/sbin:/usr/bin:/sbin
 	${http_proxy:+http_proxy="$http_proxy"} ${https_proxy:+https_proxy="$https_proxy"} ${no_proxy:+no_proxy="$no_proxy"} \
 	${other:+INA_OTHER_KERNEL="$other"} make -C "$inside" --no-print-directory "$@"
 '
-echo "test-on: $suite: make ${targets[*]}"
-unshare "${as_root[@]}" --mount --pid --fork --kill-child=KILL bash -c "$enter" enter "$root" "$project" "$inside" \
+echo "test-on: $suite, $architecture: make ${targets[*]}"
+unshare "${as_root[@]}" --mount --pid --fork --kill-child=KILL bash -c "$enter" enter "$root" "$project" "$inside" "$architecture" \
 	"${targets[@]}" SKIPS="${SKIPS:-tell}" </dev/null &
 child=$!
 code=0
 wait "$child" || code=$?
 child=
-echo "test-on: $suite: make ${targets[*]}: exit code $code, after $((SECONDS / 60)) minutes"
+echo "test-on: $suite, $architecture: make ${targets[*]}: exit code $code, after $((SECONDS / 60)) minutes"
 exit $code

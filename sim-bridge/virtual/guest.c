@@ -61,7 +61,7 @@ static bool send_message(int fd, uint32_t operation, uint32_t number, uint64_t t
 
 /*
  * Linux 6.12 takes two descriptors from the first ACK and closes them, whether or not they were
- * sent: without them it closes descriptors of its own. Earlier releases read only the bytes.
+ * sent: without them it closes two of the host's. Earlier releases read only the bytes.
  */
 static bool send_first_ack(int fd, uint32_t number)
 {
