@@ -22,7 +22,7 @@ CHECK_ITERATIONS = 3  # in real time
 ALWAYS = ["-t", "float", "-w", 1, "--compare"]
 TERMINAL = sys.stdout.isatty()
 HEADER = ("       size     time, us             speed-up   bytes that a host sends        wrong\n"
-          "           in-network      ring             in-network         ring     elements")
+          "           in-network hosts only             in-network   hosts only     elements")
 CHECK_HEADER = ("       size   time, us    elements        wrong\n"
                 "            in-network    compared     elements")
 
@@ -118,8 +118,8 @@ def main():
 
     what = "the SystemVerilog aggregator, simulated clock by clock" if aggregator == "rtl" else "the aggregator as a C model"
     say(f"""\
-All-reduce: each of {HOSTS} hosts has a vector, and all need the sum. Usually they pass parts of it around a ring;
-here the switch between them adds. {HOSTS} hosts run, each a separate Linux {kernel_release()} with its stock RDMA driver
+All-reduce: each of {HOSTS} hosts has a vector, and all need the sum. Without help the hosts add themselves: small
+vectors by recursive doubling, large ones around a ring. Here the switch between them adds. {HOSTS} hosts run, each a separate Linux {kernel_release()} with its stock RDMA driver
 (rdma_rxe), around an Ethernet switch with {what}.
 
 1. The result, in virtual time: links of {GIGABITS} Gb/s, the aggregator at 250 MHz, host software that takes no time.
