@@ -119,8 +119,9 @@ def main():
     what = "the SystemVerilog aggregator, simulated clock by clock" if aggregator == "rtl" else "the aggregator as a C model"
     say(f"""\
 All-reduce: each of {HOSTS} hosts has a vector, and all need the sum. Without help the hosts add themselves: small
-vectors by recursive doubling, large ones around a ring. Here the switch between them adds. {HOSTS} hosts run, each a separate Linux {kernel_release()} with its stock RDMA driver
-(rdma_rxe), around an Ethernet switch with {what}.
+vectors by recursive doubling, large ones around a ring. Here the switch between them adds.
+{HOSTS} hosts run, each a separate Linux {kernel_release()} with its stock RDMA driver (rdma_rxe), around an Ethernet
+switch with {what}.
 
 1. The result, in virtual time: links of {GIGABITS} Gb/s, the aggregator at 250 MHz, host software that takes no time.
    The figures are the same on every machine with this kernel.
