@@ -310,6 +310,32 @@ static void all_hear_that_rank_0_was_stopped(void **state)
 		assert_int_equal(ina_close(comms[r]), INA_OK);
 }
 
+static void *abort_one(void *comm)
+{
+	ina_abort(comm, "at any moment");
+	return NULL;
+}
+
+/* The thread sanitizer sees whether ina_abort() meets a progress thread that is half started. */
+static void a_thread_may_abort_at_any_moment(void **state)
+{
+	pthread_t thread;
+	enum ina_status status;
+
+	(void)state;
+	options.ranks = 1;
+	options.progress_thread = 1;
+	for (int round = 0; round < 50; round++) {
+		start(0);
+		assert_int_equal(pthread_create(&thread, NULL, abort_one, comms[0]), 0);
+		status = ina_wait(requests[0]);
+		assert_true(status == INA_OK || status == INA_ERR_ABORTED);
+		pthread_join(thread, NULL);
+		status = ina_close(comms[0]);
+		assert_true(status == INA_OK || status == INA_ERR_ABORTED);
+	}
+}
+
 static void errors_of_the_call_itself(void **state)
 {
 	ina_comm *comm = (ina_comm *)&options;
@@ -378,6 +404,7 @@ int main(void)
 	        TEST(closing_stops_an_opening),
 	        TEST(another_process_may_come_after_a_rank_was_closed),
 	        TEST(all_hear_that_rank_0_was_stopped),
+	        TEST(a_thread_may_abort_at_any_moment),
 	        TEST(errors_of_the_call_itself),
 	        TEST(the_log_function_runs_in_the_programs_thread),
 	};
