@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 BUILD := build
 
-.PHONY: all check-versions kernel build programs install wheel demo demo-multigpu demo-training test test-all test-on test-unit test-quick test-sanitize test-threads torture soak scale lockstep four-state fabric new-seeds bench bench-rtl \
+.PHONY: all lab-here check-versions kernel build programs install wheel demo demo-multigpu demo-training test test-all test-on test-unit test-quick test-sanitize test-threads torture soak scale lockstep four-state fabric new-seeds bench bench-rtl \
 	bench-virtual bench-fabric bench-torch papers charts renew synth formal formal-mutants waves fuzz clean distclean help
 
 all: build ## install missing packages, configure and build everything into build/ (25 minutes)
@@ -20,10 +20,15 @@ help: ## this list; times in brackets were measured on two cores
 need-%:
 	@scripts/install-packages.sh $(subst +, ,$*)
 
+# The lab's hosts are User Mode Linux, which exists for x86 only.
+lab-here:
+	@[ "$$(uname -m)" = x86_64 ] || { echo "make: the lab's hosts need an x86_64 machine, but this one is $$(uname -m);" \
+		"libina and ina-perf work here: make test-unit, make install" >&2; exit 1; }
+
 # == To try it
 # The kernel takes the longest to build. Its build starts before the programs are compiled and runs in the background at low
 # priority. The second call waits for it and prints its progress.
-demo: need-demo ## four hosts all-reduce through the RTL and over the ring, compared in a table (8 minutes the first time)
+demo: lab-here need-demo ## four hosts all-reduce through the RTL and over the ring, compared in a table (8 minutes the first time)
 	@mkdir -p $(BUILD); nice -n 5 lab/build-kernel.sh .kernel >$(BUILD)/kernel.log 2>&1 & \
 		trap "kill $$! 2>/dev/null" EXIT; $(MAKE) --no-print-directory programs && lab/build-kernel.sh .kernel
 	@allreduce/demo.py $(BUILD)
@@ -39,7 +44,7 @@ demo-training: need-demo+docs+torch kernel programs ## four hosts train on Fashi
 check-versions: ## the programs and libraries that were found, the releases that were tried, and what needs them (10 seconds)
 	@scripts/install-packages.sh --versions
 
-kernel: need-demo ## build the hosts' Linux kernel into .kernel/, once; INA_LINUX names other sources of Linux 6.1 to 6.12 (4 minutes)
+kernel: lab-here need-demo ## build the hosts' Linux kernel into .kernel/, once; INA_LINUX names other sources of Linux 6.1 to 6.12 (4 minutes)
 	@lab/build-kernel.sh .kernel
 
 # An existing build folder keeps its configuration, including whether it has the tests.
