@@ -309,7 +309,6 @@ reference_bits reference_ring(enum ina_type type, enum ina_op op, const referenc
 	size_t ranks = (size_t)count;
 	size_t chunk = 0;
 	size_t end = 0;
-	reference_bits wide[INA_MAX_RANKS];
 	reference_bits sum;
 
 	/* n chunks of almost equal size, the first ones larger by one; each begins at its rank. */
@@ -319,6 +318,8 @@ reference_bits reference_ring(enum ina_type type, enum ina_op op, const referenc
 			break;
 	}
 	if (widens(type, op)) {
+		reference_bits wide[INA_MAX_RANKS] = {0};
+
 		widen(type, operands, count, wide);
 		return narrow(type, reference_ring(INA_FLOAT32, op, wide, count, index, elements));
 	}
