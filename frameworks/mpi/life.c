@@ -159,10 +159,14 @@ static struct ina_mpi_counterpart *make(MPI_Comm comm)
 		counterpart->why = INA_MPI_MANY;
 	else
 		look_at_ranks(counterpart);
+	PMPI_Comm_set_attr(comm, ina_mpi_world.keyval, counterpart);
+	/*
+	 * As soon as another rank has the cookie, it may say that it is here. The talk drops a
+	 * message for a counterpart that is not in the list, so it must not look before that.
+	 */
+	pthread_mutex_lock(&ina_mpi_counterparts.lock);
 	if (counterpart->why == INA_MPI_BY_INA)
 		draw_cookie(counterpart);
-	PMPI_Comm_set_attr(comm, ina_mpi_world.keyval, counterpart);
-	pthread_mutex_lock(&ina_mpi_counterparts.lock);
 	counterpart->next = ina_mpi_counterparts.first;
 	ina_mpi_counterparts.first = counterpart;
 	pthread_mutex_unlock(&ina_mpi_counterparts.lock);

@@ -180,16 +180,44 @@ static enum ina_status torch_root(struct ina_launch_root *root, struct ina_failu
 	return INA_OK;
 }
 
-/* The value looks like "2101215232.0;tcp://192.0.2.2,10.0.0.2:60515;tcp6://[fd00::2]:40991". */
+static void one_host_root(const char *here_name, const char *all_name, struct ina_launch_root *root)
+{
+	const char *here = getenv(here_name);
+	const char *all = getenv(all_name);
+
+	if (!here || !all || strcmp(here, all) != 0)
+		return;
+	root->name = here_name;
+	snprintf(root->text, sizeof(root->text), "127.0.0.1");
+}
+
+/*
+ * Open MPI 4 gives the address of mpirun's host:
+ * "2101215232.0;tcp://192.0.2.2,10.0.0.2:60515;tcp6://[fd00::2]:40991". Open MPI 5 gives only its
+ * name, in the middle of the job's name: "prterun-node7-4711@1".
+ */
 static void open_mpi_root(struct ina_launch_root *root)
 {
-	const char *tcp = strstr(getenv("OMPI_MCA_orte_hnp_uri"), ";tcp://");
+	static const char prefix[] = "prterun-";
+	const char *uri = getenv("OMPI_MCA_orte_hnp_uri");
+	const char *tcp = uri ? strstr(uri, ";tcp://") : NULL;
+	const char *job = getenv("PMIX_NAMESPACE");
+	const char *end;
 
-	if (!tcp)
+	if (tcp) {
+		tcp += strlen(";tcp://");
+		root->name = "OMPI_MCA_orte_hnp_uri";
+		snprintf(root->text, sizeof(root->text), "%.*s", (int)strspn(tcp, "0123456789."),
+		         tcp);
 		return;
-	tcp += strlen(";tcp://");
-	root->name = "OMPI_MCA_orte_hnp_uri";
-	snprintf(root->text, sizeof(root->text), "%.*s", (int)strspn(tcp, "0123456789."), tcp);
+	}
+	one_host_root("OMPI_COMM_WORLD_LOCAL_SIZE", "OMPI_COMM_WORLD_SIZE", root);
+	if (root->name || !job || strncmp(job, prefix, strlen(prefix)) != 0)
+		return;
+	job += strlen(prefix);
+	end = strrchr(job, '-');
+	root->name = "PMIX_NAMESPACE";
+	snprintf(root->text, sizeof(root->text), "%.*s", end ? (int)(end - job) : 0, job);
 }
 
 static void slurm_root(struct ina_launch_root *root, int64_t deadline_ms)
@@ -214,29 +242,18 @@ static void slurm_root(struct ina_launch_root *root, int64_t deadline_ms)
 	snprintf(root->text, sizeof(root->text), "%s", getenv(root->name));
 }
 
-/* Hydra names only the host that the process runs on, and the number of the job's ranks there. */
-static void mpich_root(struct ina_launch_root *root)
-{
-	const char *here = getenv("MPI_LOCALNRANKS");
-	const char *all = getenv("PMI_SIZE");
-
-	if (!here || !all || strcmp(here, all) != 0)
-		return;
-	root->name = "MPI_LOCALNRANKS";
-	snprintf(root->text, sizeof(root->text), "127.0.0.1");
-}
-
 enum ina_status ina_launch_find_root(struct ina_launch_root *root, int64_t deadline_ms,
                                      struct ina_failure *failure)
 {
 	*root = (struct ina_launch_root){.text = ""};
 	if (getenv("MASTER_ADDR"))
 		return torch_root(root, failure);
-	if (getenv("OMPI_COMM_WORLD_RANK") && getenv("OMPI_MCA_orte_hnp_uri"))
+	if (getenv("OMPI_COMM_WORLD_RANK"))
 		open_mpi_root(root);
-	else if (getenv("SLURM_PROCID"))
+	if (!root->name && getenv("SLURM_PROCID"))
 		slurm_root(root, deadline_ms);
-	else if (getenv("PMI_RANK"))
-		mpich_root(root);
+	/* Hydra names only the host that the process runs on, and the number of ranks there. */
+	if (!root->name && getenv("PMI_RANK"))
+		one_host_root("MPI_LOCALNRANKS", "PMI_SIZE", root);
 	return INA_OK;
 }

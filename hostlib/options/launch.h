@@ -44,7 +44,8 @@ struct ina_launch_root {
 /*
  * Reads the address of rank 0 from the first of these that is available:
  * - MASTER_ADDR, with port MASTER_PORT + 1, because torchrun uses MASTER_PORT itself;
- * - Open MPI: the host of mpirun;
+ * - Open MPI: the host of mpirun, by its address, or by its name with Open MPI 5; this host if all
+ *   ranks are on it and no address is given;
  * - Slurm: the first node of the step, or SLURM_LAUNCH_NODE_IPADDR if that name does not resolve;
  * - MPICH with all ranks on one host: this host.
  *

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """scripts/lint.sh: the project's files have no findings, and each tool finds a fault that is put before it."""
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -19,16 +20,23 @@ def lint(*arguments, **environment):
     return done.returncode, done.stdout + done.stderr
 
 
+def lint_with_installed(tool, *files):
+    code, output = lint(tool, *files)
+    if re.match(r"lint: clang-format has version \d+; this project uses version", output):
+        pytest.skip(output.strip())
+    return code, output
+
+
 @pytest.mark.parametrize("tool", FAULTS)
 def test_the_project(tool):
-    assert lint(tool) == (0, "")
+    assert lint_with_installed(tool) == (0, "")
 
 
 @pytest.mark.parametrize("tool", FAULTS)
 def test_a_fault(tool, tmp_path):
     name, text, finding = FAULTS[tool]
     (tmp_path / name).write_text(text)
-    code, output = lint(tool, tmp_path / name)
+    code, output = lint_with_installed(tool, tmp_path / name)
     assert code != 0 and finding in output, output
 
 

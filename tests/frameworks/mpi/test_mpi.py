@@ -31,9 +31,17 @@ def need(*programs):
             pytest.skip(f"{program} is not there: scripts/install-packages.sh mpi installs it")
 
 
+def needs_mpich_end(mpi):
+    """mpich_end.c is for MPICH 4.0 alone. With it, a rank may end before its last message has left."""
+    if mpi != "mpich" or not shutil.which("mpiexec.mpich"):
+        return False
+    version = subprocess.run(["mpiexec.mpich", "--version"], capture_output=True, text=True, timeout=60).stdout
+    return re.search(r"Version: +4\.0\b", version) is not None
+
+
 def plain(mpi, program, interposer=()):
     """The program without an interposer."""
-    preloaded = [*interposer, BUILD / "patience.so"] + [BUILD / "mpich_end.so"] * (mpi == "mpich")
+    preloaded = [*interposer, BUILD / "patience.so"] + [BUILD / "mpich_end.so"] * needs_mpich_end(mpi)
     return ["env", f"LD_PRELOAD={':'.join(map(str, preloaded))}", *program]
 
 
@@ -126,8 +134,10 @@ def test_what_cannot_be_opened_is_left_to_mpi(tmp_path, mpi):
 @pytest.mark.parametrize("when", ["first", "open"])
 @pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
 def test_calls_that_differ_across_the_threshold(tmp_path, mpi, when):
-    """An error within seconds, never a success with wrong data; and the end of a rank that is inside MPI."""
-    command = [BUILD / f"check_opening-{mpi}", "differ", *["open"] * (when == "open")]
+    """An error within seconds, never a success with wrong data; and the end of a rank that is inside MPI. The roots of the first
+    broadcasts must not wait for other ranks. With Open MPI 5's component `han` they do, since it splits a communicator in its first
+    collective."""
+    command = ["env", "OMPI_MCA_coll=^han", BUILD / f"check_opening-{mpi}", "differ", *["open"] * (when == "open")]
     result = run_jobs(tmp_path, mpi, [interposed(tmp_path, mpi, command, 16384)], hosts=3, timeout_s=300)
     assert result.code not in (0, 124), result
     text = result.out + result.err
@@ -156,13 +166,14 @@ def test_several_ranks_on_a_host_and_loss(tmp_path, mpi, monkeypatch):
 
 @pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
 def test_a_rank_is_killed(tmp_path, mpi):
-    """MPI ends the job and names the cause; or another rank's call fails first and ends it."""
+    """MPI ends the job and names the cause; or another rank's call fails first and ends it. If a rank of Open MPI 5 loses a
+    connection, it ends the job too, and other ranks then miss both."""
     job = interposed(tmp_path, mpi, [BUILD / f"check_started-{mpi}", "killed"])
     result = run_jobs(tmp_path, mpi, [job, ["echo", "the next job"]])
     assert result.code not in (0, 124), result
     assert "the next job" not in result.out, result
-    launcher = {"openmpi": "exited on signal 9 (Killed)", "mpich": "EXIT CODE: 9"}[mpi]
-    assert any(text in result.out + result.err for text in (launcher, "rank 1 disconnected")), result
+    by_mpi = {"openmpi": r"exited on signal 9 \(Killed\)|An error occurred in Socket closed", "mpich": "EXIT CODE: 9"}[mpi]
+    assert re.search(rf"{by_mpi}|rank 1 disconnected|ranks .*\b1\b.* disconnected", result.out + result.err), result
 
 
 def test_mpi4py(tmp_path):
@@ -193,7 +204,7 @@ def test_where_the_table_goes(tmp_path, where):
     pytest.importorskip("mpi4py")
     value = where if where == "1" else tmp_path / where
     environment = {**os.environ, "LD_PRELOAD": library("openmpi"), "INA_MPI_VERBOSE": value, "OMPI_ALLOW_RUN_AS_ROOT": "1",
-                   "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+                   "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "HWLOC_HIDE_ERRORS": "2"}  # a root folder may lack /sys
     program = "from mpi4py import MPI; import numpy; MPI.COMM_WORLD.Allreduce(numpy.ones(8192, 'f'), numpy.ones(8192, 'f'))"
     result = subprocess.run(["/usr/bin/python3", "-c", program], env=environment, capture_output=True, text=True, timeout=60)
     assert result.returncode == 0, result

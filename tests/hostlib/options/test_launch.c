@@ -25,6 +25,20 @@ static const char *const OPEN_MPI[] = {
         NULL,
 };
 
+/* The same of Open MPI 5.0.7 (Debian 13), for rank 1 of 2 on two hosts. mpirun runs on the host
+ * "localhost". */
+static const char *const OPEN_MPI_5[] = {
+        "OMPI_COMM_WORLD_RANK=1",
+        "OMPI_COMM_WORLD_SIZE=2",
+        "OMPI_COMM_WORLD_LOCAL_RANK=0",
+        "OMPI_COMM_WORLD_LOCAL_SIZE=1",
+        "OMPI_UNIVERSE_SIZE=2",
+        "PMIX_RANK=1",
+        "PMIX_NAMESPACE=prterun-localhost-4711@1",
+        "PMIX_SERVER_URI41=prterun-localhost-4711@0.1;tcp4://192.0.2.3:45191",
+        NULL,
+};
+
 /* srun: "OUTPUT ENVIRONMENT VARIABLES" of its man page; rank 3 of 8. */
 static const char *const SLURM[] = {
         "SLURM_PROCID=3",
@@ -114,6 +128,29 @@ static void open_mpi(void **state)
 	expect(NULL, 1, 2, "192.0.2.2", JOB_PORT);
 	set("INA_ROOT=192.0.2.5:4000");
 	expect(NULL, 1, 2, "192.0.2.5", 4000);
+}
+
+static void open_mpi_5(void **state)
+{
+	(void)state;
+	set_all(OPEN_MPI_5);
+	expect(NULL, 1, 2, "127.0.0.1", JOB_PORT);
+	set("PMIX_NAMESPACE=prterun-ina-no-such-host-4711@1");
+	refuse(NULL, "PMIX_NAMESPACE is \"ina-no-such-host\"");
+	/* All ranks are on one host: its name does not matter. */
+	set("OMPI_COMM_WORLD_LOCAL_SIZE=2");
+	expect(NULL, 1, 2, "127.0.0.1", JOB_PORT);
+	set("OMPI_COMM_WORLD_LOCAL_SIZE=1");
+	set("PMIX_NAMESPACE=prterun-");
+	refuse(NULL, "the address of rank 0 is not given");
+	/* srun started the ranks, without mpirun. */
+	set("PMIX_NAMESPACE=slurm.pmix.77.0");
+	refuse(NULL, "the address of rank 0 is not given");
+	set_all(SLURM);
+	set("SLURM_PROCID=1");
+	set("SLURM_NTASKS=2");
+	set("SLURM_STEP_NUM_TASKS=2");
+	expect(NULL, 1, 2, "192.0.2.77", JOB_PORT);
 }
 
 static void mpich(void **state)
@@ -338,6 +375,8 @@ static void jobs(void **state)
 	(void)state;
 	ina_options_init(&options);
 	told_apart_by(OPEN_MPI, "OMPI_COMM_WORLD_RANK=0", "PMIX_NAMESPACE=2101215234");
+	told_apart_by(OPEN_MPI_5, "OMPI_COMM_WORLD_RANK=0",
+	              "PMIX_NAMESPACE=prterun-localhost-4712@1");
 	told_apart_by(SLURM, "SLURM_PROCID=0", "SLURM_STEP_ID=2");
 	told_apart_by(SLURM, "SLURM_PROCID=0", "SLURM_JOB_ID=78");
 	told_apart_by(TORCHRUN, "RANK=0", "TORCHELASTIC_RUN_ID=77");
@@ -391,6 +430,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test_setup(open_mpi, clear),
+	        cmocka_unit_test_setup(open_mpi_5, clear),
 	        cmocka_unit_test_setup(mpich, clear),
 	        cmocka_unit_test_setup(slurm, clear),
 	        cmocka_unit_test_setup(torchrun, clear),
