@@ -7,9 +7,11 @@
 All other calls are torch's own. stats() and explain() report how all-reduces were carried out, and why.
 """
 import atexit
+import inspect
 import os
 import sys
 
+import torch
 import torch.distributed as dist
 
 from torch_ina_hook import new_cookie, own_address, seen_by_others
@@ -44,7 +46,9 @@ def _create(store, rank, size, timeout):
 
 
 def _group(group):
-    return dist.distributed_c10d._get_default_group() if group is None else group
+    """The group that _create() made. Where torch has a backend for each kind of device, it is the one for the CPU."""
+    group = dist.distributed_c10d._get_default_group() if group is None else group
+    return group._get_backend(torch.device("cpu")) if hasattr(group, "_get_backend") else group
 
 
 def stats(group=None):
@@ -64,4 +68,6 @@ def _end():
     _core.end_all(not hasattr(sys, "last_type"))
 
 
-dist.Backend.register_backend("ina", _create)
+# torch 1.13 does not ask for the kinds of devices.
+_DEVICES = {"devices": ["cpu"]} if "devices" in inspect.signature(dist.Backend.register_backend).parameters else {}
+dist.Backend.register_backend("ina", _create, **_DEVICES)

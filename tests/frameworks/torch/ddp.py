@@ -19,6 +19,7 @@ def start(timeout_s=120, backend="ina"):
     if "WORLD_SIZE" not in os.environ:
         os.environ.update(RANK=os.environ["INA_RANK"], WORLD_SIZE=os.environ["INA_RANKS"],
                           MASTER_ADDR=os.environ["INA_ROOT"], MASTER_PORT="29500")
+    os.environ.setdefault("USE_LIBUV", "0")  # Debian 13's torch has no libuv
     if backend == "ina":
         import torch_ina  # noqa: F401: registers it
     dist.init_process_group(backend, timeout=timedelta(seconds=timeout_s))
