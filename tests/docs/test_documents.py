@@ -37,7 +37,7 @@ FOREIGN = {
     "arch/um/drivers/vector_user.c": "Linux",
     "arch/um/drivers/vector_kern.c": "Linux",
     "arch/x86/um/user-offsets.c": "Linux",
-    "PREFIX/lib/python3.11/dist-packages/torch_ina_hook.py": "made by make install",
+    "PREFIX/lib/python3.11/dist-packages": "made by make install",
     "FOLDER/NAME": "stands for a file of the user",
     "FOLDER/NAME.RANK": "stands for a file of the user",
     "test_subject": "stands for a test",

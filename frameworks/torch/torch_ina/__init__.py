@@ -5,8 +5,12 @@
     torch.distributed.init_process_group("ina")
 
 All other calls are torch's own. stats() and explain() report how all-reduces were carried out, and why.
+
+The process group is _core, which is C++, if that was built for this Python and its torch. Otherwise, or if INA_TORCH=python is set,
+it is in_python.
 """
 import atexit
+import importlib.util
 import inspect
 import os
 import sys
@@ -16,7 +20,10 @@ import torch.distributed as dist
 
 from torch_ina_hook import new_cookie, own_address, seen_by_others
 
-from . import _core
+if importlib.util.find_spec("torch_ina._core") and os.environ.get("INA_TORCH") != "python":
+    from . import _core
+else:
+    from . import in_python as _core
 
 __all__ = ["explain", "stats"]
 

@@ -98,7 +98,7 @@ def test_wheel_has_its_library(venv):
     extension, = venv.rglob("_core.*.so")
     assert f"libina.so.0 => {extension.parent}/libina.so.0" in quietly("ldd", extension)
     assert str(BUILD).encode() not in extension.read_bytes(), "it has a path into the build folder"
-    out = quietly(venv / "bin/python3", "-c", "import torch_ina_hook as hook; print(hook._load()._name)", PYTHONPATH="")
+    out = quietly(venv / "bin/python3", "-c", "import torch_ina_hook as hook; print(hook.load()._name)", PYTHONPATH="")
     assert out == f"{extension.parent}/libina.so.0\n"
 
 
