@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds the wheel of torch_ina, which contains libina. CMake builds and selects the files; this script has the metadata.
 
-    /usr/bin/python3 -m pip install --no-build-isolation frameworks/torch
+    /usr/bin/python3 -m pip install --no-build-isolation --no-deps frameworks/torch
 
 INA_BUILD names a folder that CMake has already configured; without it the folder is build/wheel.
 """

@@ -25,6 +25,7 @@ FOREIGN = {
     "gather_object": "torch",
     "monitored_barrier": "torch",
     "scatter_object_list": "torch",
+    "use_libuv": "torch",
     "max_restarts": "an option of torchrun",
     "mpi.h": "the header of an MPI",
     "mpif.h": "Fortran's header of an MPI",

@@ -90,7 +90,7 @@ def venv(tmp_path_factory):
     python = "cp{}{}".format(*sys.version_info)
     wheel, = folder.glob(f"torch_ina-*-{python}-{python}-linux_x86_64.whl")
     quietly("/usr/bin/python3", "-m", "venv", "--system-site-packages", "--without-pip", folder / "venv")
-    quietly(*pip, "--python", folder / "venv/bin/python3", "install", "--no-index", wheel)
+    quietly(*pip, "--python", folder / "venv/bin/python3", "install", "--no-index", "--no-deps", wheel)
     return folder / "venv"
 
 
