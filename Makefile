@@ -62,7 +62,7 @@ build: need-demo+unit+quick+test+lint+plan+torch+mpi+formal+synth
 # `make install` is independent of the other targets: cmake, ninja, a C compiler, libibverbs-dev, librdmacm-dev and
 # libjansson-dev are enough.
 PREFIX ?= /usr/local
-install: ## install libina, its manual, ina-perf and, if torch is installed, torch_ina under PREFIX=/usr/local, staged in DESTDIR=
+install: ## install libina, its manual, ina-perf and torch_ina (in C++ if the packages for it are installed) under PREFIX=/usr/local, staged in DESTDIR=
 	@cmake -S . -B $(BUILD)/install -G Ninja --log-level=WARNING -DINA_PARTS="hostlib;allreduce;frameworks/torch" \
 		-DINA_TESTS=OFF -DCMAKE_INSTALL_PREFIX=$(PREFIX)
 	@cmake --build $(BUILD)/install

@@ -18,8 +18,8 @@
 #   slow     more than a minute on two cores
 #   quick    make test-quick: a cross-section
 set(INA_LABELS_rtl "^(rtl|formal)\\.|^fuzz\\.rtl$")
-set(INA_LABELS_lab "^(lab|lab\\.scale|torture|torture\\.[0-9]+|soak)$|^hostlib\\.(lab|memcheck)\\.|^allreduce\\.(lab|demo|doctor)$|^system\\.|^(torch|mpi)$")
-set(INA_LABELS_torch "^torch$")
+set(INA_LABELS_lab "^(lab|lab\\.scale|torture|torture\\.[0-9]+|soak)$|^hostlib\\.(lab|memcheck)\\.|^allreduce\\.(lab|demo|doctor)$|^system\\.|^(torch|torch_python|mpi)$")
+set(INA_LABELS_torch "^torch(_python)?$")
 set(INA_LABELS_mpi "^mpi$")
 set(INA_LABELS_virtual
   "^lab\\.scale$|^torture\\.[0-9]+$|^hostlib\\.lab\\.(lateness|lateness_leaves|hiccups_.*|poll_.*|order|interrupted|given_up|options|fork_.*|mismatch_.*|collectives_.*|abort_.*|buffers_.*|channels_.*|.*_channels)$|^system\\.(virtual_time|fabric|parallel|places|scale|figures|dead_hosts|changes|congestion|channels|turns|vlans)$|^allreduce\\.doctor$")
@@ -30,7 +30,7 @@ set(INA_LABELS_wide
   "|^hostlib\\.lab\\.(huge|numbers_machines|reset_(lossy|small|burst)|mismatch_(channels|machines|ring|collectives_.*)|steady_channels"
   "|collectives_(reset|channels_.*|thread_machines)|channels_(in_turn_reset|returns)|abort_(machines|channels)|buffers_(limited_ring|ring)|poll_machines)$")
 string(CONCAT INA_LABELS_wide ${INA_LABELS_wide})
-set(INA_LABELS_slow "^(lab|torture|torch|mpi|hostlib\\.lab\\.huge|rtl\\.synth)$|^system\\.")
+set(INA_LABELS_slow "^(lab|torture|torch|torch_python|mpi|hostlib\\.lab\\.huge|rtl\\.synth)$|^system\\.")
 set(quick_modules "parse|check|pass|judge|resend|merge|rebuild|trailer|payload_crc|fifo|counters|tree\\.ports4")
 string(CONCAT INA_LABELS_quick
   "^(common|wire|model|sim-bridge|protocol|planner)\\.|^(docs|layers|lint)$|^hostlib\\.[a-z_0-9]+$|^allreduce\\.(cost_model|demo_errors|options|pattern|resnet50)$"

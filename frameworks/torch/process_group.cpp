@@ -90,7 +90,7 @@ ina_options options_of(const Settings &settings)
 } // namespace
 
 ProcessGroupIna::ProcessGroupIna(const Settings &settings, GroupPointer gloo)
-    : ProcessGroup(settings.rank, settings.size), gloo(std::move(gloo)), log(settings.rank),
+    : Base(settings.rank, settings.size), gloo(std::move(gloo)), log(settings.rank),
       communicator(options_of(settings))
 {
 	init();

@@ -6,8 +6,10 @@
 
 #include <functional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
+#include <torch/csrc/distributed/c10d/Backend.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 
 #include "communicator.hpp"
@@ -17,8 +19,19 @@
 namespace torch_ina
 {
 
+// The class that gloo and this group extend. If torch's process group has a Backend for each kind
+// of device, they are such Backends. Otherwise, as in torch 1.13, they are process groups
+// themselves.
+template <typename Group, typename = void> struct GroupBase {
+	using type = Group;
+};
+template <typename Group> struct GroupBase<Group, std::void_t<decltype(&Group::setBackend)>> {
+	using type = c10d::Backend;
+};
+using Base = GroupBase<c10d::ProcessGroup>::type;
+
 using WorkPointer = c10::intrusive_ptr<c10d::Work>;
-using GroupPointer = c10::intrusive_ptr<c10d::ProcessGroup>;
+using GroupPointer = c10::intrusive_ptr<Base>;
 
 // The values with which a process group is opened.
 struct Settings {
@@ -29,7 +42,7 @@ struct Settings {
 	std::string cookie; // different for each group
 };
 
-class ProcessGroupIna : public c10d::ProcessGroup
+class ProcessGroupIna : public Base
 {
       public:
 	ProcessGroupIna(const Settings &settings, GroupPointer gloo);

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds the wheel of torch_ina, which contains libina. CMake builds and selects the files; this script has the metadata.
 
-    /usr/bin/python3 -m pip install --no-build-isolation frameworks/torch
+    /usr/bin/python3 -m pip install --no-build-isolation --no-deps frameworks/torch
 
 INA_BUILD names a folder that CMake has already configured; without it the folder is build/wheel.
 """
 import os
 import re
 import subprocess
+from importlib.metadata import version
 from pathlib import Path
 
 from setuptools import Distribution, setup
@@ -16,6 +17,7 @@ from setuptools.command.build_py import build_py
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("INA_BUILD") or ROOT / "build/wheel").resolve()
 PROJECT = (ROOT / "CMakeLists.txt").read_text()
+TORCH = ".".join(version("torch").split(".")[:2])
 
 
 class ByCMake(build_py):
@@ -45,7 +47,7 @@ setup(
     license="Apache-2.0",
     packages=["torch_ina"],
     py_modules=["torch_ina_hook"],
-    install_requires=["torch==1.13.*"],  # the extension works with no other version
+    install_requires=[f"torch=={TORCH}.*"],  # the extension works with no other version
     cmdclass={"build_py": ByCMake},
     distclass=Binary,
     options={"build": {"build_base": str(BUILD / "python")}, "egg_info": {"egg_base": str(BUILD / "python")}},

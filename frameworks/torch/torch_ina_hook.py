@@ -6,6 +6,8 @@
 
 It is written in Python alone and calls libina by ctypes. The process group is used once, to exchange rank 0's address. After that
 libina all-reduces the gradients, and the group's own backend does the rest. Gradients must be on the CPU.
+
+The backend in Python (torch_ina/in_python.py) uses the same Communicator.
 """
 import atexit
 import ctypes
@@ -44,13 +46,19 @@ class Options(ctypes.Structure):
 
 
 class Stats(ctypes.Structure):
-    """The beginning of struct ina_stats."""
+    """struct ina_stats."""
     _fields_ = [("algorithm", c_int), ("path_mtu", c_uint), ("message_bytes", c_uint), ("window", c_uint), ("device", c_char * 64),
                 *((name, c_uint64) for name in ("calls", "messages_aggregated", "messages_ring", "bytes_aggregated", "bytes_ring", "overflows",
-                                                "registrations", "messages_retried", "fallbacks", "rejoins"))]
+                                                "registrations", "messages_retried", "fallbacks", "rejoins")),
+                ("machines", c_uint), ("local_ranks", c_uint), ("rails", c_uint),
+                *((name, c_uint64) for name in ("unknown_peers", "blocks_fixed", "blocks_float", "calls_aggregated", "calls_ring", "calls_doubling",
+                                                "bytes_doubling", "calls_unasked", "calls_unfit", "calls_halved", "calls_without",
+                                                "messages_congested")),
+                ("channels", c_uint), ("channel_weights", c_uint * 8), ("channel_tops", c_uint64 * 8), ("channel_bytes", c_uint64 * 8),
+                ("yields", c_uint64)]
 
 
-def _load():
+def load():
     """Loads libina from the wheel, from the build folder or prefix that contains this file, or from the system."""
     here = Path(__file__).resolve().parent
     names = [str(folder / "libina.so.0") for folder in (here / "torch_ina", here.parents[1])]
@@ -60,12 +68,14 @@ def _load():
         raise RuntimeError(f"torch_ina_hook: {error}; {' and '.join(names)} do not exist either: run make install, then ldconfig") from error
     library.ina_options_init_size.argtypes = [POINTER(Options), c_size_t]
     library.ina_open.argtypes = [POINTER(Options), POINTER(c_void_p), c_char_p, c_size_t]
-    library.ina_allreduce_start.argtypes = [c_void_p, c_void_p, c_void_p, c_size_t, c_int, c_int, POINTER(c_void_p)]
+    for call, more in (("allreduce", 2), ("reduce_scatter", 2), ("all_gather", 1), ("broadcast", 2), ("reduce", 3)):  # type, op, root
+        getattr(library, f"ina_{call}_start").argtypes = [c_void_p, c_void_p, c_void_p, c_size_t, *[c_int] * more, POINTER(c_void_p)]
+    library.ina_barrier_start.argtypes = [c_void_p, POINTER(c_void_p)]
     library.ina_comm_stats.argtypes = [c_void_p, POINTER(Stats), c_size_t]
     library.ina_comm_explain.argtypes = [c_void_p, c_char_p, c_size_t]
     for call in (library.ina_wait, library.ina_close, library.ina_error):
         call.argtypes = [c_void_p]
-    library.ina_error.restype = library.ina_status_name.restype = c_char_p
+    library.ina_error.restype = library.ina_status_name.restype = library.ina_type_name.restype = c_char_p
     return library
 
 
@@ -103,90 +113,79 @@ def _set_patience(seconds):
     _patience_s = seconds
 
 
-class State:
-    """A communicator of the group's ranks (by default those of the default group), for the hook. Collective, like close().
+class Communicator:
+    """A communicator of libina. RuntimeError describes a failure and names the rank at fault. Opening is collective, like close()."""
+    NAME = "torch_ina"  # in errors
 
-    timeout_s applies to each all-reduce, and to the wait for all ranks. RuntimeError describes a failure and names the rank at fault.
-    """
-
-    def __init__(self, group=None, timeout_s=1800):
-        rank, self.ranks = dist.get_rank(group), dist.get_world_size(group)
-        addresses = [None] * self.ranks
-        dist.all_gather_object(addresses, own_address(dist.distributed_c10d._get_default_store()), group=group)
-        job = [seen_by_others(addresses[rank], addresses), new_cookie()]
-        dist.broadcast_object_list(job, src=0 if group is None else dist.get_global_rank(group, 0), group=group)
-        self._library, self._communicator, options, why = _load(), c_void_p(), Options(), ctypes.create_string_buffer(ERROR_BYTES)
-        self._library.ina_options_init_size(byref(options), ctypes.sizeof(options))
-        options.rank, options.ranks, (options.root, options.cookie) = rank, self.ranks, (text.encode() for text in job)
-        options.timeout_ms = options.open_timeout_ms = int(timeout_s * 1000)
+    def __init__(self, rank, ranks, root, cookie, timeout_ms):
+        self.ranks = ranks
+        self.library, self._communicator, options, why = load(), c_void_p(), Options(), ctypes.create_string_buffer(ERROR_BYTES)
+        self.library.ina_options_init_size(byref(options), ctypes.sizeof(options))
+        options.rank, options.ranks, options.root, options.cookie = rank, ranks, root.encode(), cookie.encode()
+        options.timeout_ms = options.open_timeout_ms = timeout_ms
         options.peer_timeout_ms = PEER_TIMEOUT_MS
         options.progress_thread = 1
-        status = self._library.ina_open(byref(options), byref(self._communicator), why, ERROR_BYTES)
+        status = self.library.ina_open(byref(options), byref(self._communicator), why, ERROR_BYTES)
         if status:
             raise self._error("open", status, why.value)
         _set_patience(CLOSE_PATIENCE_S)  # all ranks were alive at this moment
         # Held during all calls except ina_wait() and ina_close(), so that calls are queued in the order of their start and the text
         # of an error stays valid until it is read.
         self._lock, self._started, self._closed = threading.Lock(), queue.SimpleQueue(), False
-        self._thread = threading.Thread(target=self._wait, name="torch_ina_hook", daemon=True)
+        self._thread = threading.Thread(target=self._wait, name=self.NAME, daemon=True)
         self._thread.start()
         atexit.register(self._end)
 
     def _error(self, what, status, why):
-        return RuntimeError(f"torch_ina_hook: {what}: {why.decode()} ({self._library.ina_status_name(status).decode()})")
+        return RuntimeError(f"{self.NAME}: {what}: {why.decode()} ({self.library.ina_status_name(status).decode()})")
 
     def _check_open(self):
         if self._closed:
-            raise RuntimeError("torch_ina_hook: the state has been closed")
+            raise RuntimeError(f"{self.NAME}: it has been closed")
 
-    def start(self, tensor):
-        """Starts averaging the tensors of all ranks, in place. Returns a future. All ranks start the same ones in the same order."""
-        what = f"all_reduce of {tensor.numel()} {tensor.dtype}"
-        if tensor.dtype not in TYPES or tensor.device.type != "cpu" or tensor.layout != torch.strided or not tensor.is_contiguous() or tensor.is_neg():
-            raise TypeError(f"torch_ina_hook: {what}, {tensor.layout} on {tensor.device}: "
-                            f"it takes dense, contiguous tensors on the CPU, of {', '.join(map(str, TYPES))}")
-        future, request = torch.futures.Future(), c_void_p()
+    def submit(self, what, call, arguments, done):
+        """Calls ina_<call>_start(). A thread calls done() with None or an error when the call has finished, in the order of the calls."""
+        request = c_void_p()
         with self._lock:
             self._check_open()
-            # As in DDP's own hook, the division comes first, so that float16 does not overflow.
-            status = self._library.ina_allreduce_start(self._communicator, tensor.div_(self.ranks).data_ptr(), tensor.data_ptr(), tensor.numel(),
-                                                       TYPES[tensor.dtype], SUM, byref(request))
+            status = getattr(self.library, f"ina_{call}_start")(self._communicator, *arguments, byref(request))
             if status:
-                raise self._error(what, status, self._library.ina_error(self._communicator))
-            self._started.put((request, tensor, what, future))
-        return future.then(_value)
+                raise self._error(what, status, self.library.ina_error(self._communicator))
+            self._started.put((request, what, done))
 
     def _wait(self):
-        """Runs in a thread: finishes the started all-reduces in order."""
+        """Runs in a thread: finishes the started calls in order."""
         while (started := self._started.get()) is not None:
-            request, tensor, what, future = started
-            status = self._library.ina_wait(request)
+            request, what, done = started
+            status = self.library.ina_wait(request)
             with self._lock:
-                error = self._error(what, status, self._library.ina_error(self._communicator)) if status else None
-            future.set_result(error or tensor)
-        self._library.ina_close(self._communicator)
+                error = self._error(what, status, self.library.ina_error(self._communicator)) if status else None
+            done(error)
+            del started, done  # and the tensors that they hold
+        self.library.ina_close(self._communicator)
 
     def stats(self):
         """Returns counters since the communicator was opened: docs/pytorch.md."""
         stats = Stats()
         with self._lock:
             self._check_open()
-            self._library.ina_comm_stats(self._communicator, byref(stats), ctypes.sizeof(stats))
+            self.library.ina_comm_stats(self._communicator, byref(stats), ctypes.sizeof(stats))
         values = {name: getattr(stats, name) for name, _ in Stats._fields_}
-        return {**values, "algorithm": ALGORITHMS[stats.algorithm], "device": stats.device.decode()}
+        channels = {name: list(value) for name, value in values.items() if isinstance(value, ctypes.Array)}
+        return {**values, **channels, "algorithm": ALGORITHMS[stats.algorithm], "device": stats.device.decode()}
 
     def explain(self):
         """Returns a text for people: which switches sum, or why none does."""
         with self._lock:
             self._check_open()
-            size = self._library.ina_comm_explain(self._communicator, None, 0) + 1
+            size = self.library.ina_comm_explain(self._communicator, None, 0) + 1
             text = ctypes.create_string_buffer(size)
-            self._library.ina_comm_explain(self._communicator, text, size)
+            self.library.ina_comm_explain(self._communicator, text, size)
         return text.value.decode()
 
     def close(self):
-        """Finishes all started calls, then closes the communicator. Waits at most 10 s for ranks that do not close theirs; all states
-        of the process share this time, which starts anew whenever one is opened."""
+        """Finishes all started calls, then closes the communicator. Waits at most 10 s for ranks that do not close theirs; all
+        communicators of the process share this time, which starts anew whenever one is opened."""
         with self._lock:
             if self._closed:
                 return
@@ -204,7 +203,35 @@ class State:
             self.close()
 
 
-def _value(future):
+class State(Communicator):
+    """A communicator of the group's ranks (by default those of the default group), for the hook.
+
+    timeout_s applies to each all-reduce, and to the wait for all ranks.
+    """
+    NAME = "torch_ina_hook"
+
+    def __init__(self, group=None, timeout_s=1800):
+        rank, ranks = dist.get_rank(group), dist.get_world_size(group)
+        addresses = [None] * ranks
+        dist.all_gather_object(addresses, own_address(dist.distributed_c10d._get_default_store()), group=group)
+        job = [seen_by_others(addresses[rank], addresses), new_cookie()]
+        dist.broadcast_object_list(job, src=0 if group is None else dist.get_global_rank(group, 0), group=group)
+        super().__init__(rank, ranks, *job, int(timeout_s * 1000))
+
+    def start(self, tensor):
+        """Starts averaging the tensors of all ranks, in place. Returns a future. All ranks start the same ones in the same order."""
+        what = f"all_reduce of {tensor.numel()} {tensor.dtype}"
+        if tensor.dtype not in TYPES or tensor.device.type != "cpu" or tensor.layout != torch.strided or not tensor.is_contiguous() or tensor.is_neg():
+            raise TypeError(f"{self.NAME}: {what}, {tensor.layout} on {tensor.device}: "
+                            f"it takes dense, contiguous tensors on the CPU, of {', '.join(map(str, TYPES))}")
+        future = torch.futures.Future()
+        # As in DDP's own hook, the division comes first, so that float16 does not overflow.
+        memory = tensor.div_(self.ranks).data_ptr()
+        self.submit(what, "allreduce", (memory, memory, tensor.numel(), TYPES[tensor.dtype], SUM), lambda error: future.set_result(error or tensor))
+        return future.then(value_of)
+
+
+def value_of(future):
     """Raises an error in the future on which DDP waits: DDP would not see a Python exception that is a future's value."""
     value = future.value()
     if isinstance(value, Exception):

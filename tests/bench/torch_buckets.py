@@ -44,7 +44,7 @@ def on_host(options):
     import torch_ina  # noqa: F401
 
     rank, ranks = int(os.environ["INA_RANK"]), int(os.environ["INA_RANKS"])
-    os.environ.update(MASTER_ADDR=os.environ["INA_ROOT"], MASTER_PORT="29500", GLOO_SOCKET_IFNAME="vec0")
+    os.environ.update(MASTER_ADDR=os.environ["INA_ROOT"], MASTER_PORT="29500", GLOO_SOCKET_IFNAME="vec0", USE_LIBUV="0")
     dist.init_process_group("ina", rank=rank, world_size=ranks)
     groups = {"ina": dist.group.WORLD, "gloo": dist.new_group(backend="gloo")}
     for number in range(-1, options.sets):

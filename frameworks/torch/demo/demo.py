@@ -61,7 +61,7 @@ def train(options, way):
     """Returns rank 0's output: the curve, and the times of a step. Compute and all-reduce were timed between two barriers, minus
     the time of a barrier."""
     started = time.monotonic()
-    script = ('export RANK=$INA_RANK WORLD_SIZE=$INA_RANKS MASTER_ADDR=$INA_ROOT MASTER_PORT=29500 GLOO_SOCKET_IFNAME=vec0\n'
+    script = ('export USE_LIBUV=0 RANK=$INA_RANK WORLD_SIZE=$INA_RANKS MASTER_ADDR=$INA_ROOT MASTER_PORT=29500 GLOO_SOCKET_IFNAME=vec0\n'
               f'exec /usr/bin/python3 -B {HERE / "train.py"} {way} {options.steps}')
     out = lab(options, ["--aggregator", options.aggregator if way == "ina" else "off", "--memory", "1024"], ["sh", "-c", script])
     lines = [json.loads(found[1]) for found in re.finditer(r"^\[0\] (\{.*\})$", out, re.M)]

@@ -5,16 +5,25 @@
     torch.distributed.init_process_group("ina")
 
 All other calls are torch's own. stats() and explain() report how all-reduces were carried out, and why.
+
+The process group is _core, which is C++, if that was built for this Python and its torch. Otherwise, or if INA_TORCH=python is set,
+it is in_python.
 """
 import atexit
+import importlib.util
+import inspect
 import os
 import sys
 
+import torch
 import torch.distributed as dist
 
 from torch_ina_hook import new_cookie, own_address, seen_by_others
 
-from . import _core
+if importlib.util.find_spec("torch_ina._core") and os.environ.get("INA_TORCH") != "python":
+    from . import _core
+else:
+    from . import in_python as _core
 
 __all__ = ["explain", "stats"]
 
@@ -44,7 +53,9 @@ def _create(store, rank, size, timeout):
 
 
 def _group(group):
-    return dist.distributed_c10d._get_default_group() if group is None else group
+    """The group that _create() made. Where torch has a backend for each kind of device, it is the one for the CPU."""
+    group = dist.distributed_c10d._get_default_group() if group is None else group
+    return group._get_backend(torch.device("cpu")) if hasattr(group, "_get_backend") else group
 
 
 def stats(group=None):
@@ -64,4 +75,6 @@ def _end():
     _core.end_all(not hasattr(sys, "last_type"))
 
 
-dist.Backend.register_backend("ina", _create)
+# torch 1.13 does not ask for the kinds of devices.
+_DEVICES = {"devices": ["cpu"]} if "devices" in inspect.signature(dist.Backend.register_backend).parameters else {}
+dist.Backend.register_backend("ina", _create, **_DEVICES)

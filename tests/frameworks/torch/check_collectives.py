@@ -278,7 +278,7 @@ def check_lists_of_other_sizes():
     assert all(torch.equal(part, torch.full((rank + 2 * RANK,), 10. * rank + RANK)) for rank, part in enumerate(outputs))
     refused(lambda: dist.all_to_all(outputs[1:], inputs), "lists")
     group = dist.distributed_c10d._get_default_group()  # dist.all_to_all() checks the types itself
-    refused(lambda: group.alltoall(outputs, [inputs[0].int(), *inputs[1:]]), "Int")
+    refused(lambda: group.alltoall(outputs, [inputs[0].int(), *inputs[1:]]), "int")
 
 
 def weight(rank, other=0):
@@ -316,7 +316,7 @@ def refused(call, words):
     try:
         call()
     except RuntimeError as error:
-        assert words in str(error), error
+        assert words in str(error).lower(), error
     else:
         raise AssertionError(f"not refused: {words}")
 
@@ -328,12 +328,12 @@ def check_refused():
                  lambda: dist.scatter(sparse, dense if RANK == 0 else None), lambda: dist.all_to_all_single(torch.ones(4), sparse),
                  lambda: dist.all_to_all(dense, [sparse] * RANKS), lambda: dist.send(sparse, (RANK + 1) % RANKS),
                  lambda: dist.recv(sparse, (RANK + 1) % RANKS)):
-        refused(call, "Sparse")
+        refused(call, "sparse")
     refused(lambda: dist.all_gather_into_tensor(torch.ones(3), torch.ones(5)), "is not")
     child = os.fork()
     if child == 0:
         try:
-            refused(lambda: dist.all_reduce(torch.ones(4)), "forked")
+            refused(lambda: dist.all_reduce(torch.ones(4)), "fork")
             os._exit(0)
         finally:
             os._exit(1)
@@ -346,9 +346,9 @@ def check_refused():
 def check_memory_that_comes_and_goes():
     """An allocation at the address of freed memory is other memory. 36 MB: malloc maps and unmaps this size each time."""
     for more in range(4):
-        tensor = own(RANK, count=9_000_000) + more
+        tensor = torch.full((9_000_000,), float(RANK + more))
         dist.all_reduce(tensor)
-        assert torch.equal(tensor, everybody(count=9_000_000).sum(0).float() + RANKS * more)
+        assert (tensor == RANKS * more + RANKS * (RANKS - 1) / 2).all()
         del tensor
 
 

@@ -19,8 +19,10 @@ def start(timeout_s=120, backend="ina"):
     if "WORLD_SIZE" not in os.environ:
         os.environ.update(RANK=os.environ["INA_RANK"], WORLD_SIZE=os.environ["INA_RANKS"],
                           MASTER_ADDR=os.environ["INA_ROOT"], MASTER_PORT="29500")
+    os.environ.setdefault("USE_LIBUV", "0")  # Debian 13's torch has no libuv
     if backend == "ina":
-        import torch_ina  # noqa: F401: registers it
+        import torch_ina  # registers it
+        assert (torch_ina._core.__name__ == "torch_ina.in_python") == (os.environ.get("INA_TORCH") == "python")
     dist.init_process_group(backend, timeout=timedelta(seconds=timeout_s))
     return dist.get_rank(), dist.get_world_size()
 
