@@ -14,6 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 DEMO = Path("demo").resolve()
+KERNEL = Path(os.environ.get("INA_KERNEL", ROOT / ".kernel/linux"))
 HOSTS = 4
 GIGABITS = 100
 LARGEST = "16M"
@@ -27,9 +28,8 @@ CHECK_HEADER = ("       size   time, us    elements        wrong\n"
                 "            in-network    compared     elements")
 
 
-def kernel_release():
+def kernel_release(kernel=KERNEL):
     """The release of the hosts' kernel, on which figures of virtual time depend."""
-    kernel = os.environ.get("INA_KERNEL", ROOT / ".kernel/linux")
     return subprocess.run([kernel, "--version"], capture_output=True, text=True).stdout.strip()
 
 

@@ -18,7 +18,6 @@ from lab import by_rank, may_fix_addresses, perf, run
 
 HERE = Path(__file__).parent
 FIGURES = HERE / "figures"
-KERNEL = Path(os.environ.get("INA_KERNEL", HERE.parents[1] / ".kernel/linux"))
 RENEW = os.environ.get("INA_RENEW")
 
 sys.path.append(str(HERE.parents[1] / "allreduce"))
@@ -87,7 +86,7 @@ def what_a_run_depends_on():
     packages = subprocess.run(["dpkg-query", "--show", "--showformat=${Package} ${Version}\n", "dash", "ibverbs-providers", "ibverbs-utils",
                                "libc6", "libibverbs1"],
                               capture_output=True, text=True, check=True).stdout
-    return f"{(KERNEL.parent / 'stamp').read_text().strip()}\n{packages}"
+    return f"{(demo.KERNEL.parent / 'stamp').read_text().strip()}\n{packages}"
 
 
 @pytest.mark.skipif(not may_fix_addresses(), reason="this machine forbids personality(2): runs may differ (lab/README.md)")

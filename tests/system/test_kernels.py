@@ -1,27 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hosts with two releases of Linux in one job. `make test-on` names the machine's kernel in INA_OTHER_KERNEL, where the tests' own is
-that of another release."""
+"""Hosts with two releases of Linux in one job. `make test-on` names the machine's kernel in INA_OTHER_KERNEL; the tests are skipped
+if that has the release of the tests' own."""
 import os
-import subprocess
 
 import pytest
 from lab import assert_all_right, perf, run
 from test_figures import demo
 
 OTHER = os.environ.get("INA_OTHER_KERNEL")
-pytestmark = pytest.mark.skipif(not OTHER, reason="INA_OTHER_KERNEL names no other kernel")
+pytestmark = pytest.mark.skipif(not OTHER or demo.kernel_release(OTHER) == demo.kernel_release(), reason="INA_OTHER_KERNEL names no other kernel")
 
 
 def mixed(*hosts):
     return [word for host in hosts for word in ("--kernel", f"{host}:{OTHER}")]
 
 
-def test_they_are_different(tmp_path):
+def test_each_host_has_its_kernel(tmp_path):
     result = run(tmp_path, 2, mixed(1), ["uname", "-r"])
     assert result.code == 0, result
-    other = subprocess.run([OTHER, "--version"], capture_output=True, text=True, check=True).stdout.strip()
-    assert sorted(result.out.splitlines()) == [f"[0] {demo.kernel_release()}", f"[1] {other}"]
-    assert other != demo.kernel_release()
+    assert sorted(result.out.splitlines()) == [f"[0] {demo.kernel_release()}", f"[1] {demo.kernel_release(OTHER)}"]
 
 
 @pytest.mark.parametrize("time", [[], ["--virtual-time"]], ids=["real", "virtual"])
