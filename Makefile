@@ -41,7 +41,7 @@ demo-training: need-demo+docs+torch kernel programs ## four hosts train on Fashi
 	@frameworks/torch/demo/demo.py --build $(BUILD)
 
 # == To build it
-check-versions: ## the programs and libraries that were found, the releases that were tried, and what needs them (10 seconds)
+check-versions: ## the programs and libraries that were found, the releases in Debian 12 and 13, and what needs them (10 seconds)
 	@scripts/install-packages.sh --versions
 
 kernel: lab-here need-demo ## build the hosts' Linux kernel into .kernel/, once; INA_LINUX names other sources of Linux 6.1 to 6.12 (4 minutes)
@@ -78,7 +78,7 @@ SKIPS ?= tell
 REPORT = $(abspath $(BUILD))/tests.xml
 CTEST = ctest --test-dir $(BUILD) --output-on-failure --progress -j $$(nproc) --output-junit $(REPORT) --test-output-size-passed 1000000
 LEAVE_OUT ?= torch|mpi|long|wide
-test: kernel build ## the tests without the labels in LEAVE_OUT='torch|mpi|long|wide'; lists skipped tests last (SKIPS=error: they fail the run; with the label wide 48 minutes after the build)
+test: kernel build ## the tests without the labels in LEAVE_OUT='torch|mpi|long|wide'; lists skipped tests last (SKIPS=error: they fail the run; 15 minutes after the build)
 	@$(CTEST) $(if $(LEAVE_OUT),-LE '^($(LEAVE_OUT))$$'); code=$$?; tests/skips.py $(REPORT) $(SKIPS) && exit $$code
 
 test-all: ## all tests, including PyTorch, two MPIs and the longest ones (hours)

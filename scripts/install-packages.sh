@@ -168,7 +168,7 @@ print_versions() {
 			needed[$package]="${needed[$package]:-} ${groups[i]}"
 		done
 	done
-	printf '%-22s %-20s %-14s %-14s %s\n' "Debian package" "looked for" found tried "needed for"
+	printf '%-22s %-20s %-14s %-14s %s\n' "Debian package" "looked for" found "Debian 12, 13" "needed for"
 	while read -r package; do
 		for what in $(things_of "$package"); do
 			found=$(release_of "$what")
@@ -246,7 +246,7 @@ for group in "$@"; do
 done
 
 if [ ${#absent[@]} -gt 0 ]; then
-	echo "install-packages: not found on ${id:-this distribution} ${release:-}; Debian's package, what was looked for, releases that were tried:" >&2
+	echo "install-packages: not found on ${id:-this distribution} ${release:-}; Debian's package, what was looked for, its releases in Debian 12 and 13:" >&2
 	printf '%s\n' "${absent[@]}" | LC_ALL=C sort -u >&2
 	[[ "${absent[*]}" != *linux-source* ]] ||
 		echo "  Instead of linux-source, INA_LINUX=/path/to/linux names a tree or an archive of Linux 6.1 to 6.12." >&2
