@@ -102,7 +102,7 @@ test-sanitize: need-demo+unit+quick+test+plan kernel ## all tests except the RTL
 		-DINA_PARTS="model;rtl;sim-bridge;hostlib;allreduce;lab;planner"
 	@cmake --build $(SANITIZED)
 	@cmake -S . -B $(SANITIZED)-hosts -G Ninja --log-level=WARNING -DINA_WERROR=ON -DINA_SANITIZE=undefined \
-		-DINA_PARTS="hostlib;allreduce;lab;system;torture" -DINA_BRIDGE=$(SANITIZED)/ina-bridge
+		-DINA_PARTS="hostlib;allreduce;lab;planner;system;torture" -DINA_BRIDGE=$(SANITIZED)/ina-bridge
 	@cmake --build $(SANITIZED)-hosts
 	@ctest --test-dir $(SANITIZED) --output-on-failure --progress
 	@ctest --test-dir $(SANITIZED)-hosts --output-on-failure --progress
