@@ -33,7 +33,8 @@ def test_three_jobs_take_turns(tmp_path, hosts, started, seed):
     assert all(share > 0.3 for share in shares) and sum(shares) > 1.5, result
     # A job that gives way frees its context immediately.
     assert result.aggregator["jobs_opened"] == result.aggregator["jobs_closed"] > 6 and result.aggregator["jobs_broken"] == 0, result
-    assert all(job["yields"] > 0 and job["rejoins"] > 0 for job in counted), result
+    # The job whose trailer comes next yields, so a job may be lucky and keep its context. A job that yields joins again.
+    assert all(abs(job["yields"] - job["rejoins"]) <= 1 for job in counted) and sum(job["yields"] for job in counted) > 3, result
     assert "continues over the ring: the job yields its aggregator context to another job" in result.err, result
 
 
