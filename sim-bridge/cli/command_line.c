@@ -4,20 +4,18 @@
 
 #include <argp.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "common/bridge_options.h"
 #include "common/parse.h"
 #include "common/topology/open.h"
 #include "common/topology/settings.h"
+#include "file_options.h"
 #include "sim-bridge/realtime/port.h"
 
 _Static_assert((int)BRIDGE_OPTIONS_HOSTS_MAX == (int)BRIDGE_PORTS_MAX,
                "a host is behind each port");
 
 enum { KEY_PORT = 0x100, KEY_VIRTUAL_TIME, KEY_START_DELAY, KEY_PROGRESS, KEY_CHECK };
-
-#define PCAP_LIMIT_BYTES ((uint64_t)256 << 20) /* the default of --pcap-limit */
 
 static const struct argp_option argp_options[] = {
         {"port", KEY_PORT, "fd=N", 0,
@@ -127,31 +125,6 @@ static void check_cuts(struct argp_state *state, const struct options *options)
 		                     : "cable '%s' would be mended before it is cut",
 		             topology->cables[i].name);
 	}
-}
-
-static bool is_same_file(const char *path, const char *other)
-{
-	struct stat of, of_other;
-
-	if (!strcmp(path, other))
-		return strcmp(path, "/dev/null") != 0;
-	return !stat(path, &of) && !stat(other, &of_other) && S_ISREG(of.st_mode) &&
-	       of.st_dev == of_other.st_dev && of.st_ino == of_other.st_ino;
-}
-
-static void check_files(struct argp_state *state, struct options *options)
-{
-	if (!options->pcap_path && options->pcap_cable_count)
-		argp_failure(state, BRIDGE_OPTIONS_EXIT_USAGE, 0,
-		             "--pcap-cable %s: requires --pcap", options->pcap_cables[0]);
-	if (!options->pcap_path && options->pcap_limit_bytes)
-		argp_failure(state, BRIDGE_OPTIONS_EXIT_USAGE, 0, "--pcap-limit: requires --pcap");
-	if (!options->pcap_limit_bytes)
-		options->pcap_limit_bytes = PCAP_LIMIT_BYTES;
-	if (options->pcap_path && options->stats_path &&
-	    is_same_file(options->pcap_path, options->stats_path))
-		argp_failure(state, BRIDGE_OPTIONS_EXIT_USAGE, 0,
-		             "--pcap and --stats name the same file, %s", options->pcap_path);
 }
 
 static void take_for_switch(struct bridge_config *of, const struct bridge_option *option)
@@ -306,7 +279,6 @@ static void spread(struct options *options)
 			options->fabric.cables[i].cut_ns = options->cuts[i].from_ns;
 			options->fabric.cables[i].mend_ns = options->cuts[i].until_ns;
 		}
-		options->fabric.is_captured[i] = options->pcap_cable_count == 0;
 	}
 }
 
@@ -351,14 +323,6 @@ static void build_fabric(struct argp_state *state, struct options *options)
 			take_for_switch(&options->fabric.bridges[setting->number],
 			                &setting->option);
 	}
-	for (unsigned i = 0; i < options->pcap_cable_count; i++) {
-		const unsigned cable = topology_find_cable(topology, options->pcap_cables[i]);
-
-		if (cable == TOPOLOGY_NONE)
-			argp_failure(state, BRIDGE_OPTIONS_EXIT_USAGE, 0,
-			             "--pcap-cable %s: no such cable", options->pcap_cables[i]);
-		options->fabric.is_captured[cable] = true;
-	}
 }
 
 static error_t parse_option(int key, char *text, struct argp_state *state)
@@ -399,8 +363,8 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
 		else
 			check_ports(state, options);
 		check_hosts(state, options);
-		check_files(state, options);
 		build_fabric(state, options);
+		file_options_check(state, options);
 		check_cuts(state, options);
 		return 0;
 	default:

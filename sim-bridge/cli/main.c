@@ -128,6 +128,37 @@ static void close_engines(struct fabric *fabric)
 	}
 }
 
+static struct capture *open_capture(struct program *program, const char *path,
+                                    enum capture_form form)
+{
+	struct capture *capture = capture_open(path, form, program->options.pcap_limit_bytes,
+	                                       is_virtual(program) ? VIRTUAL_EPOCH_NS : 0,
+	                                       program->error, sizeof(program->error));
+
+	if (!capture)
+		complain(program->error);
+	return capture;
+}
+
+static bool open_captures(struct program *program)
+{
+	const struct options *options = &program->options;
+	struct fabric *fabric = &program->fabric;
+
+	for (unsigned i = 0; i < fabric->topology->cable_count; i++) {
+		struct capture **capture = &fabric->cables[i].capture;
+
+		if (!options->cable_paths[i])
+			continue;
+		*capture = open_capture(program, options->cable_paths[i], CAPTURE_ETHERNET);
+		if (!*capture)
+			return false;
+	}
+	if (options->pcap_path)
+		fabric->capture = open_capture(program, options->pcap_path, CAPTURE_COOKED);
+	return fabric->capture || !options->pcap_path;
+}
+
 /* Called before the fabric runs, so that a path that cannot be written is reported at the start. */
 static bool open_files(struct program *program)
 {
@@ -139,29 +170,48 @@ static bool open_files(struct program *program)
 		if (!program->stats)
 			return complain(program->error);
 	}
-	if (!options->pcap_path)
-		return true;
-	program->fabric.capture = capture_open(options->pcap_path, options->pcap_limit_bytes,
-	                                       is_virtual(program) ? VIRTUAL_EPOCH_NS : 0,
-	                                       program->error, sizeof(program->error));
-	return program->fabric.capture || complain(program->error);
+	return open_captures(program);
+}
+
+static void flush_captures(struct fabric *fabric)
+{
+	if (fabric->capture)
+		capture_flush(fabric->capture);
+	for (unsigned i = 0; i < fabric->topology->cable_count; i++)
+		if (fabric->cables[i].capture)
+			capture_flush(fabric->cables[i].capture);
+}
+
+/* Prints errors; returns false after one. */
+static bool close_capture(struct program *program, struct capture *capture)
+{
+	return !capture || capture_close(capture, program->error, sizeof(program->error)) ||
+	       complain(program->error);
+}
+
+static bool close_captures(struct program *program)
+{
+	const struct fabric *fabric = &program->fabric;
+	bool good = close_capture(program, fabric->capture);
+
+	for (unsigned i = 0; i < fabric->topology->cable_count; i++)
+		good &= close_capture(program, fabric->cables[i].capture);
+	return good;
 }
 
 /*
- * Called after the traffic has ended. Writes the rest of the capture before the counters, which say
- * whether the capture is complete. Prints errors; returns false after one.
+ * Called after the traffic has ended. Writes the rest of the captures before the counters, which
+ * say whether the captures are complete. Prints errors; returns false after one.
  */
 static bool write_files(struct program *program)
 {
-	struct capture *capture = program->fabric.capture;
 	const struct port_counts *ports[BRIDGE_PORTS_MAX];
 	bool good = true;
 
 	for (unsigned i = 0; i < program->options.port_count; i++)
 		ports[i] = is_virtual(program) ? &program->time.guests[i].counts
 		                               : &program->loop.ports[i].counts;
-	if (capture)
-		capture_flush(capture);
+	flush_captures(&program->fabric);
 	if (program->stats && !stats_write(program->stats, &program->options, &program->fabric,
 	                                   ports, is_virtual(program) ? &program->time : NULL)) {
 		snprintf(program->error, sizeof(program->error),
@@ -169,9 +219,7 @@ static bool write_files(struct program *program)
 		         program->options.stats_path, strerror(errno));
 		good = complain(program->error);
 	}
-	if (capture && !capture_close(capture, program->error, sizeof(program->error)))
-		good = complain(program->error);
-	return good;
+	return close_captures(program) && good;
 }
 
 /* Opens the part that drives the fabric. Returns 0, or -1 with errno. */
@@ -214,8 +262,10 @@ static int run(struct program *program)
 	if (program->options.checked_hosts)
 		goto out_engines;
 	code = EXIT_FAILURE;
-	if (!open_files(program))
+	if (!open_files(program)) {
+		close_captures(program);
 		goto out_engines;
+	}
 	run_time(program);
 	bool good = write_files(program);
 	if (program->time.error[0])

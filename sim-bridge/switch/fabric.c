@@ -25,9 +25,13 @@ static unsigned interface_of(const struct fabric *fabric, unsigned cable, enum l
 static void capture(struct fabric *fabric, unsigned cable, enum link_side end, uint64_t time_ns,
                     enum capture_direction direction, const struct frame *frame)
 {
+	const unsigned interface = interface_of(fabric, cable, end);
+	struct capture *of_cable = fabric->cables[cable].capture;
+
 	if (fabric->capture && fabric->config->is_captured[cable])
-		capture_frame(fabric->capture, time_ns, interface_of(fabric, cable, end), direction,
-		              frame);
+		capture_frame(fabric->capture, time_ns, interface, direction, frame);
+	if (of_cable && end == LINK_DOWN)
+		capture_frame(of_cable, time_ns, interface, direction, frame);
 }
 
 /* A frame has gone up a host's cable and enters the switch. */
