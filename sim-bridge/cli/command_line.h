@@ -7,7 +7,7 @@
 
 /*
  * If the command line is invalid, ends the program with one line on stderr. The caller closes the
- * topology.
+ * topology and the recording.
  */
 void options_parse(struct options *options, int argc, char **argv);
 

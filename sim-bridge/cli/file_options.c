@@ -71,11 +71,12 @@ static bool is_same_file(const char *path, const char *other)
 /* Every file has one use, since a file that is written twice would have neither content. */
 static void check_uses(struct argp_state *state, const struct options *options)
 {
-	struct file files[2 + OPTIONS_NAMED_MAX] = {
-	        {"--pcap", options->pcap_path},
+	struct file files[3 + OPTIONS_NAMED_MAX] = {
+	        {"IN", options->replay_path},
+	        {options->is_replay ? "OUT" : "--pcap", options->pcap_path},
 	        {"--stats", options->stats_path},
 	};
-	unsigned count = 2;
+	unsigned count = 3;
 
 	for (unsigned i = 0; i < options->pcap_cable_count; i++) {
 		const char *path = strchr(options->pcap_cables[i], '=');
@@ -107,5 +108,5 @@ void file_options_check(struct argp_state *state, struct options *options)
 	if (options->pcap_limit_bytes && !has_capture(options))
 		argp_failure(state, BRIDGE_OPTIONS_EXIT_USAGE, 0, "--pcap-limit: requires --pcap");
 	if (!options->pcap_limit_bytes)
-		options->pcap_limit_bytes = PCAP_LIMIT_BYTES;
+		options->pcap_limit_bytes = options->is_replay ? UINT64_MAX : PCAP_LIMIT_BYTES;
 }

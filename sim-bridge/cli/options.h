@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+#include "sim-bridge/replay/recording.h"
 #include "sim-bridge/switch/fabric.h"
 #include "sim-bridge/virtual/virtual_time.h"
 
@@ -20,7 +21,10 @@ struct options {
 	unsigned port_count;
 	unsigned
 	        checked_hosts; /* the count of hosts given with --check, which runs nothing; or 0 */
-	const char *pcap_path; /* or NULL */
+	bool is_replay;        /* `replay IN OUT`: pcap_path is OUT */
+	const char *replay_path;     /* IN */
+	struct recording *recording; /* NULL without a replay; the caller closes it */
+	const char *pcap_path;       /* or NULL */
 	uint64_t pcap_limit_bytes;
 	const char *stats_path; /* or NULL */
 	/* The times of --cut, indexed by host. */

@@ -368,18 +368,30 @@ static uint64_t turn_clocks(struct fabric *fabric, uint64_t until_ns)
 	return until_ns;
 }
 
-uint64_t fabric_step(struct fabric *fabric, uint64_t until_ns)
+static uint64_t step(struct fabric *fabric, uint64_t until_ns, bool has_events_of_end)
 {
 	keep_ageing(fabric);
-	if (calendar_next(&fabric->calendar) < until_ns)
+	if (calendar_next(&fabric->calendar) < until_ns) {
 		until_ns = calendar_next(&fabric->calendar);
+		has_events_of_end = true;
+	}
 	const uint64_t reached_ns = turn_clocks(fabric, until_ns);
 
 	if (reached_ns != CALENDAR_NEVER)
 		fabric->network.now_ns = reached_ns;
-	if (reached_ns == until_ns && until_ns != CALENDAR_NEVER)
+	if (reached_ns == until_ns && until_ns != CALENDAR_NEVER && has_events_of_end)
 		calendar_run(&fabric->calendar, until_ns);
 	return reached_ns;
+}
+
+uint64_t fabric_step(struct fabric *fabric, uint64_t until_ns)
+{
+	return step(fabric, until_ns, true);
+}
+
+uint64_t fabric_step_before(struct fabric *fabric, uint64_t until_ns)
+{
+	return step(fabric, until_ns, false);
 }
 
 void fabric_finish(struct fabric *fabric)

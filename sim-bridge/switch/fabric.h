@@ -126,6 +126,9 @@ bool fabric_advance(struct fabric *fabric, uint64_t time_ns);
  */
 uint64_t fabric_step(struct fabric *fabric, uint64_t until_ns);
 
+/* The same, but leaves the events of until_ns itself, for frames that come in before them. */
+uint64_t fabric_step_before(struct fabric *fabric, uint64_t until_ns);
+
 /* Processes all frames in the aggregators, and holds none back; used at the end of a run. */
 void fabric_finish(struct fabric *fabric);
 
