@@ -112,10 +112,12 @@ enum {
 	  "Seed of all random faults (default 1)")                                                 \
 	X(PCAP, ALL, "pcap", "FILE", 4, TEXT, 0, 0,                                                \
 	  "Captures every frame as it enters and as it leaves the switch, for Wireshark")          \
-	X(PCAP_CABLE, ALL, "pcap-cable", "NAME", 4, TEXT, 0, 0,                                    \
-	  "Captures at this cable only, such as leaf3:up0 or a host's number; may be repeated")    \
+	X(PCAP_CABLE, ALL, "pcap-cable", "NAME[=FILE]", 4, TEXT, 0, 0,                             \
+	  "--pcap captures at this cable only, such as leaf3:up0 or a host's number; with =FILE, " \
+	  "captures this cable in a separate file, as whole Ethernet frames for Wireshark and "    \
+	  "tcpreplay; may be repeated")                                                            \
 	X(PCAP_LIMIT, ALL, "pcap-limit", "MIB", 4, WHOLE, 1, 1 << 20,                              \
-	  "Ends the capture at this size (default 256)")                                           \
+	  "Ends each capture at this size (default 256)")                                          \
 	X(STATS, ALL, "stats", "FILE", 4, TEXT, 0, 0,                                              \
 	  "Writes the counters of the switch and the aggregator to FILE at the end, as JSON")      \
 	X(LINK_RATE, CABLE, "link-rate", "BITS", 7, QUANTITY, 1000000, 1000000000000u,             \

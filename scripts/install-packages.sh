@@ -24,7 +24,7 @@ groups=(
 	libibverbs-dev librdmacm-dev libjansson-dev libdeflate-dev zlib1g-dev libcmocka-dev python3-pytest"
 
 	quick "the tests of make test-quick, for which demo, unit, lint and plan are needed too"
-	"git yosys iverilog python3-scapy tshark mandoc"
+	"git yosys iverilog python3-scapy tshark tcpreplay mandoc"
 
 	test "tests, fuzzers, third-party RDMA programs, launchers, memcheck; demo, unit and quick are needed too"
 	"libclang-rt-dev llvm

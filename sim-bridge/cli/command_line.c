@@ -4,20 +4,19 @@
 
 #include <argp.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "common/bridge_options.h"
 #include "common/parse.h"
 #include "common/topology/open.h"
 #include "common/topology/settings.h"
+#include "file_options.h"
+#include "replay_options.h"
 #include "sim-bridge/realtime/port.h"
 
 _Static_assert((int)BRIDGE_OPTIONS_HOSTS_MAX == (int)BRIDGE_PORTS_MAX,
                "a host is behind each port");
 
 enum { KEY_PORT = 0x100, KEY_VIRTUAL_TIME, KEY_START_DELAY, KEY_PROGRESS, KEY_CHECK };
-
-#define PCAP_LIMIT_BYTES ((uint64_t)256 << 20) /* the default of --pcap-limit */
 
 static const struct argp_option argp_options[] = {
         {"port", KEY_PORT, "fd=N", 0,
@@ -129,31 +128,6 @@ static void check_cuts(struct argp_state *state, const struct options *options)
 	}
 }
 
-static bool is_same_file(const char *path, const char *other)
-{
-	struct stat of, of_other;
-
-	if (!strcmp(path, other))
-		return strcmp(path, "/dev/null") != 0;
-	return !stat(path, &of) && !stat(other, &of_other) && S_ISREG(of.st_mode) &&
-	       of.st_dev == of_other.st_dev && of.st_ino == of_other.st_ino;
-}
-
-static void check_files(struct argp_state *state, struct options *options)
-{
-	if (!options->pcap_path && options->pcap_cable_count)
-		argp_failure(state, BRIDGE_OPTIONS_EXIT_USAGE, 0,
-		             "--pcap-cable %s: requires --pcap", options->pcap_cables[0]);
-	if (!options->pcap_path && options->pcap_limit_bytes)
-		argp_failure(state, BRIDGE_OPTIONS_EXIT_USAGE, 0, "--pcap-limit: requires --pcap");
-	if (!options->pcap_limit_bytes)
-		options->pcap_limit_bytes = PCAP_LIMIT_BYTES;
-	if (options->pcap_path && options->stats_path &&
-	    is_same_file(options->pcap_path, options->stats_path))
-		argp_failure(state, BRIDGE_OPTIONS_EXIT_USAGE, 0,
-		             "--pcap and --stats name the same file, %s", options->pcap_path);
-}
-
 static void take_for_switch(struct bridge_config *of, const struct bridge_option *option)
 {
 	uint64_t *const whole[BRIDGE_OPTION_COUNT] = {
@@ -238,6 +212,8 @@ static void take_shared(void *context, struct argp_state *state, const struct br
 	struct virtual_config *time = &options->time;
 	struct virtual_faults *host = &time->faults[option->host];
 
+	if (options->is_replay)
+		replay_options_admit(state, option);
 	take_for_switch(&options->every_switch, option);
 	take_for_cable(&options->every_cable, option);
 	switch (option->name) {
@@ -306,7 +282,6 @@ static void spread(struct options *options)
 			options->fabric.cables[i].cut_ns = options->cuts[i].from_ns;
 			options->fabric.cables[i].mend_ns = options->cuts[i].until_ns;
 		}
-		options->fabric.is_captured[i] = options->pcap_cable_count == 0;
 	}
 }
 
@@ -324,6 +299,8 @@ static struct topology *make_topology(struct argp_state *state, struct options *
 
 	if (!topology)
 		end(state, "--topology", error);
+	if (options->is_replay)
+		options->port_count = topology->host_count;
 	if (topology->host_count != options->port_count)
 		argp_failure(state, BRIDGE_OPTIONS_EXIT_USAGE, 0,
 		             "--topology %s: it has %u hosts, but %u ports are given",
@@ -343,6 +320,8 @@ static void build_fabric(struct argp_state *state, struct options *options)
 	for (unsigned i = 0; i < topology->setting_count; i++) {
 		const struct topology_setting *setting = &topology->settings[i];
 
+		if (options->is_replay)
+			replay_options_admit(state, &setting->option);
 		if (setting->is_of_cable)
 			take_for_cable(&options->fabric.cables[setting->number], &setting->option);
 		else if (setting->option.name == BRIDGE_OPTION_RESET_AT)
@@ -351,14 +330,15 @@ static void build_fabric(struct argp_state *state, struct options *options)
 			take_for_switch(&options->fabric.bridges[setting->number],
 			                &setting->option);
 	}
-	for (unsigned i = 0; i < options->pcap_cable_count; i++) {
-		const unsigned cable = topology_find_cable(topology, options->pcap_cables[i]);
+}
 
-		if (cable == TOPOLOGY_NONE)
-			argp_failure(state, BRIDGE_OPTIONS_EXIT_USAGE, 0,
-			             "--pcap-cable %s: no such cable", options->pcap_cables[i]);
-		options->fabric.is_captured[cable] = true;
-	}
+/* The options that only ina-bridge has are about ports and hosts, and a replay has no hosts. */
+static void refuse_in_replay(struct argp_state *state, int key)
+{
+	for (const struct argp_option *option = argp_options; option->name; option++)
+		if (option->key == key)
+			argp_failure(state, BRIDGE_OPTIONS_EXIT_USAGE, 0, "--%s: not in a replay",
+			             option->name);
 }
 
 static error_t parse_option(int key, char *text, struct argp_state *state)
@@ -367,6 +347,8 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
 	struct options *options = input->context;
 	struct bridge_option start;
 
+	if (options->is_replay)
+		refuse_in_replay(state, key);
 	switch (key) {
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = input;
@@ -389,19 +371,28 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
 		options->time.share_path = text;
 		return 0;
 	case ARGP_KEY_ARG:
-		argp_error(state, "'%s': not an option; ports are given with --port fd=N", text);
+		if (!options->is_replay)
+			argp_error(state,
+			           "'%s': not an option; ports are given with --port fd=N, and "
+			           "replay must be the first word",
+			           text);
+		replay_options_take(state, options, text);
 		return 0;
 	case ARGP_KEY_END:
 		if (options->checked_hosts && options->port_count)
 			argp_error(state, "--check does not take --port");
 		if (options->checked_hosts)
 			options->port_count = options->checked_hosts;
+		else if (options->is_replay)
+			replay_options_open(state, options);
 		else
 			check_ports(state, options);
 		check_hosts(state, options);
-		check_files(state, options);
 		build_fabric(state, options);
+		file_options_check(state, options);
 		check_cuts(state, options);
+		if (options->is_replay)
+			replay_options_check(state, options);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -415,13 +406,15 @@ void options_parse(struct options *options, int argc, char **argv)
 	        .options = argp_options,
 	        .parser = parse_option,
 	        .children = children,
+	        .args_doc = "\nreplay IN OUT",
 	        .doc = "Ethernet switches between sockets, each with an aggregator.\v"
 	               "Runs until SIGTERM or SIGINT, or until all hosts have closed their "
-	               "sockets.",
+	               "sockets.\n\n" REPLAY_OPTIONS_HELP,
 	};
 	struct bridge_options_input input = {.take = take_shared, .context = options};
 
 	*options = (struct options){
+	        .is_replay = argc > 1 && !strcmp(argv[1], "replay"),
 	        .fabric.seed = 1,
 	        .every_switch.rtl_clock_hz = 250000000,
 	        .every_switch.job_ttl_ns = 60000000000,
@@ -436,6 +429,10 @@ void options_parse(struct options *options, int argc, char **argv)
 	        .every_cable.mend_ns = CALENDAR_NEVER,
 	        .time.clock_fd = -1,
 	};
+	if (options->is_replay) {
+		options->every_switch.quiet_ns = options->every_switch.forwarding_ns = 0;
+		options->every_cable.bits_per_second = options->every_cable.delay_ns = 0;
+	}
 	for (unsigned host = 0; host < BRIDGE_PORTS_MAX; host++) {
 		options->time.faults[host].kill_ns = GUEST_NEVER;
 		options->cuts[host].from_ns = CALENDAR_NEVER;

@@ -3,42 +3,11 @@
 #ifndef INA_BRIDGE_COMMAND_LINE_H
 #define INA_BRIDGE_COMMAND_LINE_H
 
-#include <stdint.h>
-
-#include "sim-bridge/switch/fabric.h"
-#include "sim-bridge/virtual/virtual_time.h"
-
-enum { OPTIONS_NAMED_MAX = 256 };
-
-struct options {
-	struct fabric_config fabric;
-	struct virtual_config time;
-	/* Values for switches and cables for which no option sets a value. */
-	struct bridge_config every_switch;
-	struct cable_config every_cable;
-	int port_fds[BRIDGE_PORTS_MAX];
-	unsigned port_count;
-	unsigned
-	        checked_hosts; /* the count of hosts given with --check, which runs nothing; or 0 */
-	const char *pcap_path; /* or NULL */
-	uint64_t pcap_limit_bytes;
-	const char *stats_path; /* or NULL */
-	/* The times of --cut, indexed by host. */
-	struct {
-		uint64_t from_ns; /* or CALENDAR_NEVER */
-		uint64_t until_ns;
-	} cuts[BRIDGE_PORTS_MAX];
-	/* The texts of options, as written on the command line. */
-	const char *topology; /* or NULL */
-	const char *settings[OPTIONS_NAMED_MAX];
-	unsigned setting_count;
-	const char *pcap_cables[OPTIONS_NAMED_MAX];
-	unsigned pcap_cable_count;
-};
+#include "options.h"
 
 /*
  * If the command line is invalid, ends the program with one line on stderr. The caller closes the
- * topology.
+ * topology and the recording.
  */
 void options_parse(struct options *options, int argc, char **argv);
 

@@ -11,6 +11,7 @@
 #include "sim-bridge/switch/capture.h"
 #include "sim-bridge/aggregator/engine.h"
 #include "sim-bridge/realtime/loop.h"
+#include "sim-bridge/replay/replay.h"
 #include "command_line.h"
 #include "stats.h"
 #include "sim-bridge/virtual/path.h"
@@ -23,6 +24,7 @@ struct program {
 	struct frame_pool pool;
 	struct loop loop;         /* used in real time */
 	struct virtual_time time; /* used in virtual time */
+	struct replay replay;     /* used in a replay */
 	struct fabric fabric;
 	FILE *stats; /* or NULL */
 	char error[256];
@@ -36,7 +38,15 @@ static bool complain(const char *what)
 
 static bool is_virtual(const struct program *program)
 {
-	return program->options.fabric.is_virtual;
+	return program->options.fabric.is_virtual && !program->options.is_replay;
+}
+
+/* Add it to the fabric's time to get time since the Unix epoch. */
+static uint64_t epoch_ns(const struct program *program)
+{
+	if (program->options.is_replay)
+		return program->replay.epoch_ns;
+	return is_virtual(program) ? VIRTUAL_EPOCH_NS : 0;
 }
 
 /* Returns NULL for a plain switch, and after an error, which is then in program->error. */
@@ -55,7 +65,7 @@ static struct engine *make_engine(struct program *program, struct bridge *bridge
 	        .memory_packets = (unsigned)bridge->config.memory_packets,
 	        .quota = (unsigned)bridge->config.quota,
 	        .vlan_quota = (unsigned)bridge->config.vlan_quota,
-	        .clock_hz = is_virtual(program) ? bridge->config.rtl_clock_hz : 0,
+	        .clock_hz = program->options.fabric.is_virtual ? bridge->config.rtl_clock_hz : 0,
 	};
 
 	for (unsigned port = of->first_uplink; port < of->ports; port++)
@@ -128,6 +138,37 @@ static void close_engines(struct fabric *fabric)
 	}
 }
 
+static struct capture *open_capture(struct program *program, const char *path,
+                                    enum capture_form form)
+{
+	struct capture *capture =
+	        capture_open(path, form, program->options.pcap_limit_bytes, epoch_ns(program),
+	                     program->error, sizeof(program->error));
+
+	if (!capture)
+		complain(program->error);
+	return capture;
+}
+
+static bool open_captures(struct program *program)
+{
+	const struct options *options = &program->options;
+	struct fabric *fabric = &program->fabric;
+
+	for (unsigned i = 0; i < fabric->topology->cable_count; i++) {
+		struct capture **capture = &fabric->cables[i].capture;
+
+		if (!options->cable_paths[i])
+			continue;
+		*capture = open_capture(program, options->cable_paths[i], CAPTURE_ETHERNET);
+		if (!*capture)
+			return false;
+	}
+	if (options->pcap_path)
+		fabric->capture = open_capture(program, options->pcap_path, CAPTURE_COOKED);
+	return fabric->capture || !options->pcap_path;
+}
+
 /* Called before the fabric runs, so that a path that cannot be written is reported at the start. */
 static bool open_files(struct program *program)
 {
@@ -139,29 +180,55 @@ static bool open_files(struct program *program)
 		if (!program->stats)
 			return complain(program->error);
 	}
-	if (!options->pcap_path)
-		return true;
-	program->fabric.capture = capture_open(options->pcap_path, options->pcap_limit_bytes,
-	                                       is_virtual(program) ? VIRTUAL_EPOCH_NS : 0,
-	                                       program->error, sizeof(program->error));
-	return program->fabric.capture || complain(program->error);
+	return open_captures(program);
+}
+
+static void flush_captures(struct fabric *fabric)
+{
+	if (fabric->capture)
+		capture_flush(fabric->capture);
+	for (unsigned i = 0; i < fabric->topology->cable_count; i++)
+		if (fabric->cables[i].capture)
+			capture_flush(fabric->cables[i].capture);
+}
+
+/* Prints errors; returns false after one. */
+static bool close_capture(struct program *program, struct capture *capture)
+{
+	return !capture || capture_close(capture, program->error, sizeof(program->error)) ||
+	       complain(program->error);
+}
+
+static bool close_captures(struct program *program)
+{
+	const struct fabric *fabric = &program->fabric;
+	bool good = close_capture(program, fabric->capture);
+
+	for (unsigned i = 0; i < fabric->topology->cable_count; i++)
+		good &= close_capture(program, fabric->cables[i].capture);
+	return good;
+}
+
+static const struct port_counts *counts_of(const struct program *program, unsigned port)
+{
+	if (program->options.is_replay)
+		return &program->replay.counts[port];
+	return is_virtual(program) ? &program->time.guests[port].counts
+	                           : &program->loop.ports[port].counts;
 }
 
 /*
- * Called after the traffic has ended. Writes the rest of the capture before the counters, which say
- * whether the capture is complete. Prints errors; returns false after one.
+ * Called after the traffic has ended. Writes the rest of the captures before the counters, which
+ * say whether the captures are complete. Prints errors; returns false after one.
  */
 static bool write_files(struct program *program)
 {
-	struct capture *capture = program->fabric.capture;
 	const struct port_counts *ports[BRIDGE_PORTS_MAX];
 	bool good = true;
 
 	for (unsigned i = 0; i < program->options.port_count; i++)
-		ports[i] = is_virtual(program) ? &program->time.guests[i].counts
-		                               : &program->loop.ports[i].counts;
-	if (capture)
-		capture_flush(capture);
+		ports[i] = counts_of(program, i);
+	flush_captures(&program->fabric);
 	if (program->stats && !stats_write(program->stats, &program->options, &program->fabric,
 	                                   ports, is_virtual(program) ? &program->time : NULL)) {
 		snprintf(program->error, sizeof(program->error),
@@ -169,9 +236,7 @@ static bool write_files(struct program *program)
 		         program->options.stats_path, strerror(errno));
 		good = complain(program->error);
 	}
-	if (capture && !capture_close(capture, program->error, sizeof(program->error)))
-		good = complain(program->error);
-	return good;
+	return close_captures(program) && good;
 }
 
 /* Opens the part that drives the fabric. Returns 0, or -1 with errno. */
@@ -180,6 +245,10 @@ static int open_time(struct program *program)
 	const struct options *options = &program->options;
 	const unsigned ports = options->port_count;
 
+	if (options->is_replay) {
+		replay_open(&program->replay, options->recording, &program->pool);
+		return 0;
+	}
 	if (is_virtual(program))
 		return virtual_time_open(&program->time, &options->time, &program->pool,
 		                         options->port_fds, ports);
@@ -188,8 +257,10 @@ static int open_time(struct program *program)
 
 static void run_time(struct program *program)
 {
-	program->time.fabric = program->loop.fabric = &program->fabric;
-	if (is_virtual(program))
+	program->time.fabric = program->loop.fabric = program->replay.fabric = &program->fabric;
+	if (program->options.is_replay)
+		replay_run(&program->replay);
+	else if (is_virtual(program))
 		virtual_time_run(&program->time);
 	else
 		loop_run(&program->loop);
@@ -197,10 +268,39 @@ static void run_time(struct program *program)
 
 static void close_time(struct program *program)
 {
+	if (program->options.is_replay)
+		return;
 	if (is_virtual(program))
 		virtual_time_close(&program->time);
 	else
 		loop_close(&program->loop);
+}
+
+/* Opens the fabric, whose frames leave to the part that drives it. Returns 0, or -1 with errno. */
+static int open_fabric(struct program *program)
+{
+	fabric_transmit *transmit = loop_transmit;
+	void *context = &program->loop;
+
+	if (program->options.is_replay) {
+		transmit = replay_transmit;
+		context = &program->replay;
+	} else if (is_virtual(program)) {
+		transmit = virtual_transmit;
+		context = &program->time;
+	}
+	return fabric_open(&program->fabric, &program->options.fabric, &program->pool, transmit,
+	                   context);
+}
+
+/* Returns false, with one line on stderr, if not all of a replayed capture could be read. */
+static bool check_recording(const struct program *program)
+{
+	char report[1024];
+
+	return !program->options.is_replay ||
+	       recording_is_whole(program->options.recording, report, sizeof(report)) ||
+	       complain(report);
 }
 
 /* Returns the program's exit code. */
@@ -213,11 +313,14 @@ static int run(struct program *program)
 	code = EXIT_SUCCESS;
 	if (program->options.checked_hosts)
 		goto out_engines;
-	code = EXIT_FAILURE;
-	if (!open_files(program))
+	code = program->options.is_replay ? BRIDGE_OPTIONS_EXIT_USAGE : EXIT_FAILURE;
+	if (!open_files(program)) {
+		close_captures(program);
 		goto out_engines;
+	}
 	run_time(program);
 	bool good = write_files(program);
+	good &= check_recording(program);
 	if (program->time.error[0])
 		good = complain(program->time.error);
 	const char *stuck = fabric_error(&program->fabric);
@@ -256,11 +359,7 @@ int main(int argc, char **argv)
 		free(program);
 		return EXIT_FAILURE;
 	}
-	if (!open_ports(program) ||
-	    fabric_open(&program->fabric, &program->options.fabric, &program->pool,
-	                is_virtual(program) ? virtual_transmit : loop_transmit,
-	                is_virtual(program) ? (void *)&program->time : (void *)&program->loop) !=
-	            0) {
+	if (!open_ports(program) || open_fabric(program) != 0) {
 		complain(strerror(errno));
 	} else {
 		code = run(program);
@@ -268,6 +367,7 @@ int main(int argc, char **argv)
 	}
 	close_ports(program);
 	topology_close(program->options.fabric.topology);
+	recording_close(program->options.recording);
 	free(program);
 	return code;
 }

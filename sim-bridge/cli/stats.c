@@ -152,6 +152,21 @@ static json_t *capture_object(const struct capture *capture)
 	                 "bytes", number(totals.bytes), "complete", totals.complete);
 }
 
+/* The captures of single cables, by the cables' names; or NULL if no cable has one. */
+static json_t *cable_captures_object(const struct fabric *fabric)
+{
+	json_t *objects = NULL;
+
+	for (unsigned i = 0; i < fabric->topology->cable_count; i++) {
+		if (!fabric->cables[i].capture)
+			continue;
+		objects = objects ? objects : json_object();
+		json_object_set_new(objects, fabric->topology->cables[i].name,
+		                    capture_object(fabric->cables[i].capture));
+	}
+	return objects;
+}
+
 static json_t *virtual_object(const struct options *options, const struct virtual_time *time)
 {
 	const uint64_t start_ns = time->start_ns == GUEST_NEVER ? time->end_ns : time->start_ns;
@@ -204,6 +219,9 @@ static json_t *stats_object(const struct options *options, const struct fabric *
 		json_object_set_new(object, "virtual_time", virtual_object(options, time));
 	if (fabric->capture)
 		json_object_set_new(object, "capture", capture_object(fabric->capture));
+	json_t *of_cables = cable_captures_object(fabric);
+	if (of_cables)
+		json_object_set_new(object, "cable_captures", of_cables);
 	if (switch_count > 1) {
 		json_object_set_new(object, "switches", switches_object(fabric));
 		json_object_set_new(object, "cables", cables_object(fabric));

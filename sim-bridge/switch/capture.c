@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The header of a Linux cooked capture replaces the Ethernet header. */
+/* In a cooked capture another header replaces the Ethernet header. */
 #include "capture.h"
 
 #include <errno.h>
@@ -18,10 +18,12 @@ enum {
 	ETHERTYPE_LEAST = 0x0600, /* a lower value is the length of an 802.2 frame */
 	SLL_PROTOCOL_802_2 = 0x0004,
 	SNAP_BYTES = SLL2_BYTES + FRAME_BYTES_MAX - PACKET_ETHERNET_BYTES,
+	ETHERNET_SNAP_BYTES = 65535, /* tcpreplay warns of less */
 };
 
 struct capture {
 	char *path;
+	enum capture_form form;
 	pcap_t *pcap;
 	pcap_dumper_t *dumper;
 	uint64_t limit_bytes;
@@ -33,21 +35,24 @@ struct capture {
 	uint8_t record[SNAP_BYTES];
 };
 
-struct capture *capture_open(const char *path, uint64_t limit_bytes, uint64_t epoch_ns, char *error,
-                             size_t error_bytes)
+struct capture *capture_open(const char *path, enum capture_form form, uint64_t limit_bytes,
+                             uint64_t epoch_ns, char *error, size_t error_bytes)
 {
 	struct capture *capture = calloc(1, sizeof(*capture));
 
 	if (!capture)
 		goto out_memory;
+	capture->form = form;
 	capture->limit_bytes = limit_bytes;
 	capture->epoch_ns = epoch_ns;
 	capture->bytes = PCAP_FILE_HEADER_BYTES;
 	capture->path = strdup(path);
 	if (!capture->path)
 		goto out_free;
-	capture->pcap = pcap_open_dead_with_tstamp_precision(DLT_LINUX_SLL2, SNAP_BYTES,
-	                                                     PCAP_TSTAMP_PRECISION_NANO);
+	capture->pcap = pcap_open_dead_with_tstamp_precision(
+	        form == CAPTURE_ETHERNET ? DLT_EN10MB : DLT_LINUX_SLL2,
+	        form == CAPTURE_ETHERNET ? ETHERNET_SNAP_BYTES : SNAP_BYTES,
+	        PCAP_TSTAMP_PRECISION_NANO);
 	if (!capture->pcap)
 		goto out_free;
 	capture->dumper = pcap_dump_open(capture->pcap, path);
@@ -123,7 +128,10 @@ void capture_frame(struct capture *capture, uint64_t time_ns, unsigned port,
 	if (capture->full || capture->error)
 		return;
 	time_ns += capture->epoch_ns;
-	unsigned bytes = make_record(capture->record, port, direction, frame);
+	const bool is_whole = capture->form == CAPTURE_ETHERNET;
+	const uint8_t *record = is_whole ? frame->bytes : capture->record;
+	const unsigned bytes =
+	        is_whole ? frame->length : make_record(capture->record, port, direction, frame);
 
 	if (capture->bytes + PCAP_RECORD_HEADER_BYTES + bytes > capture->limit_bytes) {
 		capture->full = true;
@@ -136,7 +144,7 @@ void capture_frame(struct capture *capture, uint64_t time_ns, unsigned port,
 	        .caplen = bytes,
 	        .len = bytes,
 	};
-	pcap_dump((u_char *)capture->dumper, &header, capture->record);
+	pcap_dump((u_char *)capture->dumper, &header, record);
 	if (ferror(pcap_dump_file(capture->dumper)))
 		capture->error = errno;
 	capture->bytes += PCAP_RECORD_HEADER_BYTES + bytes;

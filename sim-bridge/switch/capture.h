@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A capture of both sides of the switch in one file, like that of `tcpdump -i any` on the switch:
- * it has each frame as it came in and as it left.
+ * A capture at one or more ports of the switch: each frame as it came in and as it left. There are
+ * two forms of its file:
  *
- * The link type is LINUX_SLL2. The interface index is the port's number + 1. The packet type is 0
- * for a frame that came in and 4 for one that left. Times are in nanoseconds.
+ *   cooked    for several ports, as of `tcpdump -i any`: the link type is LINUX_SLL2. The interface
+ *             index is the port's number + 1. The packet type is 0 for a frame that came in and 4
+ *             for one that left. It has no destination MAC addresses.
+ *   Ethernet  for one port, as of `tcpdump -i PORT`: the link type is EN10MB, whole frames. It does
+ *             not say whether a frame came in or left.
+ *
+ * Times are in nanoseconds.
  */
 #ifndef INA_BRIDGE_CAPTURE_H
 #define INA_BRIDGE_CAPTURE_H
@@ -20,6 +25,8 @@ enum capture_direction {
 	CAPTURE_OUT = 4, /* PACKET_OUTGOING */
 };
 
+enum capture_form { CAPTURE_COOKED, CAPTURE_ETHERNET };
+
 struct capture;
 
 /*
@@ -27,8 +34,8 @@ struct capture;
  * Frames beyond `limit_bytes` are left out; capture_close() then says so in one line on stderr.
  * Returns NULL, with one line in `error`, if the file cannot be created.
  */
-struct capture *capture_open(const char *path, uint64_t limit_bytes, uint64_t epoch_ns, char *error,
-                             size_t error_bytes);
+struct capture *capture_open(const char *path, enum capture_form form, uint64_t limit_bytes,
+                             uint64_t epoch_ns, char *error, size_t error_bytes);
 
 /* Writes the frames that are still buffered. */
 void capture_flush(struct capture *capture);

@@ -25,9 +25,13 @@ static unsigned interface_of(const struct fabric *fabric, unsigned cable, enum l
 static void capture(struct fabric *fabric, unsigned cable, enum link_side end, uint64_t time_ns,
                     enum capture_direction direction, const struct frame *frame)
 {
+	const unsigned interface = interface_of(fabric, cable, end);
+	struct capture *of_cable = fabric->cables[cable].capture;
+
 	if (fabric->capture && fabric->config->is_captured[cable])
-		capture_frame(fabric->capture, time_ns, interface_of(fabric, cable, end), direction,
-		              frame);
+		capture_frame(fabric->capture, time_ns, interface, direction, frame);
+	if (of_cable && end == LINK_DOWN)
+		capture_frame(of_cable, time_ns, interface, direction, frame);
 }
 
 /* A frame has gone up a host's cable and enters the switch. */
@@ -364,18 +368,30 @@ static uint64_t turn_clocks(struct fabric *fabric, uint64_t until_ns)
 	return until_ns;
 }
 
-uint64_t fabric_step(struct fabric *fabric, uint64_t until_ns)
+static uint64_t step(struct fabric *fabric, uint64_t until_ns, bool has_events_of_end)
 {
 	keep_ageing(fabric);
-	if (calendar_next(&fabric->calendar) < until_ns)
+	if (calendar_next(&fabric->calendar) < until_ns) {
 		until_ns = calendar_next(&fabric->calendar);
+		has_events_of_end = true;
+	}
 	const uint64_t reached_ns = turn_clocks(fabric, until_ns);
 
 	if (reached_ns != CALENDAR_NEVER)
 		fabric->network.now_ns = reached_ns;
-	if (reached_ns == until_ns && until_ns != CALENDAR_NEVER)
+	if (reached_ns == until_ns && until_ns != CALENDAR_NEVER && has_events_of_end)
 		calendar_run(&fabric->calendar, until_ns);
 	return reached_ns;
+}
+
+uint64_t fabric_step(struct fabric *fabric, uint64_t until_ns)
+{
+	return step(fabric, until_ns, true);
+}
+
+uint64_t fabric_step_before(struct fabric *fabric, uint64_t until_ns)
+{
+	return step(fabric, until_ns, false);
 }
 
 void fabric_finish(struct fabric *fabric)

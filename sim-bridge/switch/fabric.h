@@ -70,12 +70,13 @@ struct fabric_cable {
 	struct link links[LINK_SIDES];
 	struct cable wires[LINK_SIDES];         /* for a host's cable, only virtual/ sends on it */
 	struct trunk_counts counts[LINK_SIDES]; /* between switches */
+	struct capture *capture;                /* at its upper end, as Ethernet; or NULL */
 };
 
 struct fabric {
 	const struct fabric_config *config;
 	const struct topology *topology;
-	struct capture *capture; /* or NULL */
+	struct capture *capture; /* of all captured cables, cooked; or NULL */
 	fabric_transmit *transmit;
 	void *transmit_context;
 	uint64_t hosts_start_ns; /* common start, set by the caller; or CALENDAR_NEVER */
@@ -90,7 +91,7 @@ struct fabric {
 };
 
 /*
- * The caller sets the engines and `capture` afterwards, if there are any. It keeps ownership of
+ * The caller sets the engines and captures afterwards, if there are any. It keeps ownership of
  * them, of the pool, and of everything that `config` points to. Returns 0, or -1 with errno ENOMEM.
  */
 int fabric_open(struct fabric *fabric, const struct fabric_config *config, struct frame_pool *pool,
@@ -124,6 +125,9 @@ bool fabric_advance(struct fabric *fabric, uint64_t time_ns);
  * Returns the time reached, which is until_ns if no event is left before it.
  */
 uint64_t fabric_step(struct fabric *fabric, uint64_t until_ns);
+
+/* The same, but leaves the events of until_ns itself, for frames that come in before them. */
+uint64_t fabric_step_before(struct fabric *fabric, uint64_t until_ns);
 
 /* Processes all frames in the aggregators, and holds none back; used at the end of a run. */
 void fabric_finish(struct fabric *fabric);

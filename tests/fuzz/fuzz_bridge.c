@@ -273,7 +273,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)
 	}
 	int fd = memfd_create("capture", MFD_CLOEXEC);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	fabric.capture = capture_open(path, CAPTURE_BYTES_MAX, 0, error, sizeof(error));
+	fabric.capture =
+	        capture_open(path, CAPTURE_COOKED, CAPTURE_BYTES_MAX, 0, error, sizeof(error));
 	FUZZ_CHECK(fd >= 0 && fabric.capture);
 
 	traffic_start(&traffic, input + FAULT_BYTES, size - FAULT_BYTES);

@@ -56,7 +56,7 @@ explore)
 	[ $# -eq 3 ] || fail "usage: run.sh explore SECONDS BUILD"
 	seeds "$3"
 	mkdir -p "$3/fuzz/explored"
-	for name in model bridge options topology virtqueue vhost_user control local_socket; do
+	for name in model bridge replay options topology virtqueue vhost_user control local_socket; do
 		fuzz "$name" "$3" "$3/fuzz/explored/$name" -max_total_time="$2"
 	done
 	"$3/replay_ina_top" "$3/fuzz/seeds/model" "$3/fuzz/explored/model"

@@ -535,6 +535,93 @@ static void write_local_socket(const char *directory)
 	write_file(directory, "seed.too_many", too_many, sizeof(too_many));
 }
 
+static void add_word(struct seed *seed, uint32_t word)
+{
+	for (unsigned i = 0; i < 4; i++)
+		add(seed, word >> 8 * i);
+}
+
+/* The start of a capture: pcap with nanoseconds, or pcapng. */
+static void begin_recording(struct seed *seed, bool is_pcapng, unsigned link_type)
+{
+	static const uint32_t pcap[] = {0xA1B23C4D, 0x00040002, 0, 0, 65535};
+	static const uint32_t section[] = {0x0A0D0D0A, 28, 0x1A2B3C4D, 1, ~0u, ~0u, 28};
+
+	for (unsigned i = 0; i < (is_pcapng ? 7 : 5); i++)
+		add_word(seed, is_pcapng ? section[i] : pcap[i]);
+	if (is_pcapng) {
+		add_word(seed, 1);
+		add_word(seed, 20);
+	}
+	add_word(seed, link_type);
+	if (is_pcapng) {
+		add_word(seed, 0);
+		add_word(seed, 20);
+	}
+}
+
+static void add_record(struct seed *seed, bool is_pcapng, unsigned number, const uint8_t *bytes,
+                       unsigned length)
+{
+	const unsigned block = 32 + (length + 3) / 4 * 4;
+
+	if (is_pcapng) {
+		add_word(seed, 6);
+		add_word(seed, block);
+		add_word(seed, 0);
+	}
+	add_word(seed, 0);
+	add_word(seed, number);
+	add_word(seed, length);
+	add_word(seed, length);
+	for (unsigned i = 0; i < (is_pcapng ? block - 32 : length); i++)
+		add(seed, i < length ? bytes[i] : 0);
+	if (is_pcapng)
+		add_word(seed, block);
+}
+
+/* JOINs of two ranks, in the captures that ina-bridge replay takes (fuzz_replay.c). */
+static void write_recordings(const char *directory)
+{
+	enum { SLL2 = 276, SLL2_BYTES = 20, ETHERNET_BYTES = 14 };
+	struct ina_wire_header header = {.magic = INA_WIRE_MAGIC,
+	                                 .version = INA_WIRE_VERSION,
+	                                 .type = INA_WIRE_JOIN,
+	                                 .rank_count = 2,
+	                                 .exponent = -8};
+	uint8_t payload[sizeof(header) + 64], record[512];
+	char name[32];
+
+	for (unsigned kind = 0; kind < 4; kind++) {
+		const bool is_pcapng = kind & 1, is_cooked = kind & 2;
+		struct seed seed = {0};
+
+		begin_recording(&seed, is_pcapng, is_cooked ? SLL2 : 1);
+		for (unsigned rank = 0; rank < 2; rank++) {
+			const struct frame_spec spec = {
+			        .source = rank,
+			        .destination = !rank,
+			        .destination_qpn = 0x11,
+			        .opcode = 4,
+			        .tos = INA_WIRE_TRAFFIC_CLASS,
+			        .payload = payload,
+			        .payload_bytes = message_make(payload, &header, NULL, rank)};
+			unsigned length = (unsigned)frame_write(record + 6, &spec);
+
+			if (is_cooked) {
+				const uint8_t cooked[SLL2_BYTES] = {
+				        8, 0, 0, 0, 0, 0, 0, (uint8_t)(rank + 1), 0, 1,
+				        0, 6, 2, 0, 0, 0, 0, (uint8_t)(rank + 1)};
+				memcpy(record, cooked, sizeof(cooked));
+				length += SLL2_BYTES - ETHERNET_BYTES;
+			}
+			add_record(&seed, is_pcapng, rank, record + (is_cooked ? 0 : 6), length);
+		}
+		snprintf(name, sizeof(name), "seed.%u", kind);
+		write_file(directory, name, seed.bytes, seed.length);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	enum {
@@ -546,11 +633,12 @@ int main(int argc, char **argv)
 		VHOST_USER,
 		LOCAL_SOCKET,
 		TOPOLOGY,
+		REPLAY,
 		FUZZERS
 	};
 	static const char *const names[FUZZERS] = {"model",        "bridge",    "options",
 	                                           "control",      "virtqueue", "vhost_user",
-	                                           "local_socket", "topology"};
+	                                           "local_socket", "topology",  "replay"};
 	char paths[FUZZERS][4096];
 
 	if (argc != 2) {
@@ -571,5 +659,6 @@ int main(int argc, char **argv)
 	write_vhost_user(paths[VHOST_USER]);
 	write_local_socket(paths[LOCAL_SOCKET]);
 	write_topologies(paths[TOPOLOGY]);
+	write_recordings(paths[REPLAY]);
 	return 0;
 }

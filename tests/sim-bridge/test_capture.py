@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The capture, read by independent programs: scapy and tshark."""
+"""The capture, read by independent programs: scapy, tshark and tcpreplay."""
+import os
+import re
 import shutil
 import subprocess
 
 import pytest
 from scapy.contrib.roce import BTH
 from scapy.layers.inet import IP, UDP
-from scapy.layers.l2 import CookedLinuxV2
+from scapy.layers.l2 import CookedLinuxV2, Ether
 from scapy.utils import rdpcap
 
-from bridge import spared_marker
-from roce import DATA, INT32, JOIN, message, packet, plain
+from bridge import BRIDGE, spared_marker
+from roce import DATA, INT32, JOIN, mac, message, packet, plain
 
 IN, OUT = 0, 4
 
@@ -107,3 +109,68 @@ def test_faults_and_capture(start, tmp_path):
     left = sum(frame.pkttype == OUT for frame in frames)
     assert entered == 200 - stats["ports"][0]["faults"]["up"]["lost"]
     assert left == len(got) == entered - stats["ports"][1]["faults"]["down"]["lost"]
+
+
+def test_cables_as_ethernet(start, tmp_path):
+    """Each file has all frames of one cable, whole, in both directions; --pcap has its own form and cables, as without them."""
+    paths = [tmp_path / f"{rank}.pcap" for rank in range(3)]
+    options = [part for rank, path in enumerate(paths) for part in ("--pcap-cable", f"{rank}={path}")]
+    sent, stats, _ = run(start, tmp_path / "all.pcap", *options, "--pcap-cable", 2)
+    assert {frame.ifindex for frame in rdpcap(str(tmp_path / "all.pcap"))} == {3}
+    for rank, path in enumerate(paths):
+        frames = rdpcap(str(path))
+        assert all(isinstance(frame, Ether) for frame in frames)
+        stamps = [frame.time for frame in frames]
+        assert stamps == sorted(stamps) and any(int(stamp * 10**9) % 1000 for stamp in stamps)
+        assert stats["cable_captures"][f"host{rank}"] == {"file": str(path), "frames": len(frames), "complete": True,
+                                                          "bytes": path.stat().st_size}
+        whole = [bytes(frame) for frame in frames]
+        assert [frame for frame in whole if frame[6:12] == mac(rank)] == [plain(rank, 9), sent[rank], sent[3 + rank]]
+        # Its predecessor's frames come with the sum as payload: their headers are those that the predecessor sent.
+        sums = [frame for frame in frames if BTH in frame and frame.src != mac(rank).hex(":")]
+        assert [bytes(frame)[:54] for frame in sums] == [sent[(rank - 1) % 3][:54], sent[3 + (rank - 1) % 3][:54]]
+        assert bytes(sums[1][BTH].payload)[32:1032] == bytes([3] * 1000)
+
+
+@pytest.mark.parametrize("options,what", [
+    (["--pcap-cable", "0"], "--pcap-cable 0: requires --pcap, or a file for this cable: 0=FILE"),
+    (["--pcap-cable", "0="], "--pcap-cable 0=: no file after the ="),
+    (["--pcap-cable", "2=x"], "--pcap-cable 2=x: no such cable"),
+    (["--pcap-cable", "=x"], "--pcap-cable =x: no such cable"),
+    (["--pcap-cable", "0=x", "--pcap-cable", "host0=y"], "--pcap-cable host0=y: this cable already has the file x"),
+    (["--pcap-cable", "0=x", "--pcap-cable", "1=x"], "--pcap-cable and --pcap-cable name the same file, x"),
+    (["--pcap-cable", "0=x", "--pcap", "x"], "--pcap and --pcap-cable name the same file, x"),
+    (["--pcap-cable", "0=x", "--stats", "x"], "--stats and --pcap-cable name the same file, x"),
+    (["--pcap-limit", "1"], "--pcap-limit: requires --pcap"),
+])
+def test_cables_that_are_refused(options, what):
+    done = subprocess.run([BRIDGE, "--check", "2", *options], capture_output=True, text=True, timeout=20)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1 and what in done.stderr
+
+
+def test_cables_that_are_accepted(tmp_path):
+    """A limit for these files alone; the capture of a cable needs no --pcap. --check creates no file."""
+    path = tmp_path / "x"
+    done = subprocess.run([BRIDGE, "--check", "2", "--pcap-cable", f"1={path}", "--pcap-limit", "1"], timeout=20)
+    assert done.returncode == 0 and not path.exists()
+
+
+def test_cable_file_that_cannot_be_written(start, tmp_path):
+    bridge = start(2, "--pcap", tmp_path / "all.pcap", "--pcap-cable", "1=/nowhere/x")
+    _, errors = bridge.process.communicate(timeout=20)
+    assert bridge.process.returncode == 1
+    assert errors.decode().count("\n") == 1 and "/nowhere/x: No such file" in errors.decode()
+
+
+@pytest.mark.skipif(not shutil.which("tcpreplay"), reason="tcpreplay is not installed")
+def test_tcpreplay(start, tmp_path):
+    """tcpreplay sends the capture of a cable to an interface, in a new network namespace."""
+    run(start, tmp_path / "all.pcap", "--pcap-cable", f"1={tmp_path / 'ethernet.pcap'}")
+    script = "ip link set lo up && tcpreplay -q -t -i lo ethernet.pcap"
+    namespace = ["unshare", "-n" if os.geteuid() == 0 else "-Urn"]
+    if subprocess.run([*namespace, "true"], timeout=20).returncode:
+        pytest.skip("this user may not make a network namespace")
+    done = subprocess.run([*namespace, "sh", "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0 and re.search(r"Successful packets: +7$", done.stdout, re.M), done
+    assert "snaplen" not in done.stderr, done

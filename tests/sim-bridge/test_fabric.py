@@ -214,6 +214,18 @@ def test_capture_of_a_named_cable(start, tmp_path):
         (4, 0), (7, 4), (8, 0)]
 
 
+def test_ethernet_capture_of_a_named_cable(start, tmp_path):
+    """A frame appears once, although it passes two switches' ports."""
+    path = tmp_path / "cable.pcap"
+    bridge = leaf_spine(start, "--aggregator", "off", "--pcap-cable", f"leaf1:up0={path}")
+    sent = [mac(destination) + mac(source) + b"\x88\xb6hello" for source, destination in [(0, 3), (3, 0), (0, 1), (2, 3)]]
+    for frame in sent:
+        bridge.send(frame[11] - 1, frame)
+        bridge.receive(frame[5] - 1)
+    bridge.end()
+    assert [bytes(frame) for frame in rdpcap(str(path)) if frame.type == 0x88b6] == sent[:2]
+
+
 def test_capture_of_all(start, tmp_path):
     path = tmp_path / "all.pcap"
     bridge = leaf_spine(start, "--aggregator", "off", "--pcap", path)

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Virtual time: the hosts always measure the times that the model of the network predicts."""
 import json
+import os
 import re
+import subprocess
 
 import pytest
 from lab import PERF, assert_all_right, by_rank, may_fix_addresses, perf, run
 
+BRIDGE = os.environ.get("INA_BRIDGE", "ina-bridge")
 VIRTUAL = ["--virtual-time"]
 # Around a payload in a frame: Ethernet, IPv4, UDP, BTH, iCRC; around a frame on the wire: preamble, FCS, gap.
 PACKET_BYTES = 14 + 20 + 8 + 12 + 4
@@ -125,6 +128,15 @@ def test_the_same_again(tmp_path):
     assert seen["first"][1] == seen["again"][1]
     assert seen["first"][2] == seen["again"][2]
     assert seen["first"][2] != seen["other"][2]
+
+
+def test_replay(tmp_path):
+    """The capture has all that the switch received. ina-bridge makes the same of it again, to the last byte, by the RTL's clock."""
+    capture, again = tmp_path / "capture.pcap", tmp_path / "again.pcap"
+    result = perf(tmp_path, 3, [*VIRTUAL, "--pcap", capture], ["-b", "8", "-e", "1M", "-f", "32", "-t", "float", "-n", "2", "--compare"])
+    assert_all_right_of_both(result)
+    subprocess.run([BRIDGE, "replay", capture, again, "--switch-delay", "300ns", "--link-rate", "100G"], timeout=60, check=True)
+    assert again.read_bytes() == capture.read_bytes()
 
 
 def test_a_late_rank_costs_no_time_of_ours(tmp_path):

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The options that name files. */
+#ifndef INA_BRIDGE_FILE_OPTIONS_H
+#define INA_BRIDGE_FILE_OPTIONS_H
+
+#include <argp.h>
+
+#include "options.h"
+
+/*
+ * Decides which cables are captured, and in which files. All options have been read, and the
+ * topology is known. If the options contradict each other, ends the program with one line.
+ */
+void file_options_check(struct argp_state *state, struct options *options);
+
+#endif
