@@ -56,7 +56,7 @@ programs: need-demo ## only the programs, without the tests: ina-lab, ina-bridge
 	@cmake --build $(BUILD) --target ina-lab ina-bridge ina-perf $(if $(MAKE_TERMOUT),,-- --quiet)
 
 build: need-demo+unit+quick+test+lint+plan+torch+mpi+formal+synth
-	@$(CONFIGURE) -UINA_PARTS -DINA_TESTS=ON -DINA_WERROR=ON $(QUIETLY)
+	@$(CONFIGURE) -UINA_PARTS -UINA_QUICK -DINA_TESTS=ON -DINA_WERROR=ON $(QUIETLY)
 	@cmake --build $(BUILD)
 
 # `make install` is independent of the other targets: cmake, ninja, a C compiler, libibverbs-dev, librdmacm-dev and
@@ -89,9 +89,9 @@ test-unit: need-unit ## units of libina and of the model, without hosts and RTL:
 	@cmake --build $(BUILD)/unit
 	@ctest --test-dir $(BUILD)/unit --output-on-failure --progress -j $$((2 * $$(nproc))) -LE wide
 
-QUICK_PARTS = wire;docs;model;fabric;rtl;sim-bridge;hostlib;allreduce;lab;planner;layers;scripts
+QUICK_PARTS = wire;docs;model;rtl;sim-bridge;hostlib;allreduce;lab;planner;layers;scripts
 test-quick: need-demo+unit+quick+lint+plan kernel ## a cross-section: units, small benches of the RTL, four small labs (3 minutes after the build)
-	@$(CONFIGURE) -DINA_PARTS="$(QUICK_PARTS)" -DINA_TESTS=ON -DINA_WERROR=ON $(QUIETLY)
+	@$(CONFIGURE) -DINA_PARTS="$(QUICK_PARTS)" -DINA_QUICK=ON -DINA_TESTS=ON -DINA_WERROR=ON $(QUIETLY)
 	@cmake --build $(BUILD)
 	@$(CTEST) -L quick; code=$$?; tests/skips.py $(REPORT) $(SKIPS) && exit $$code
 

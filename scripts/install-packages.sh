@@ -24,10 +24,10 @@ groups=(
 	libibverbs-dev librdmacm-dev libjansson-dev libdeflate-dev zlib1g-dev libcmocka-dev python3-pytest"
 
 	quick "the tests of make test-quick, for which demo, unit, lint and plan are needed too"
-	"git yosys iverilog python3-scapy tshark tcpreplay mandoc"
+	"git python3-scapy tshark tcpreplay mandoc"
 
 	test "tests, fuzzers, third-party RDMA programs, launchers, memcheck; demo, unit and quick are needed too"
-	"libclang-rt-dev llvm
+	"libclang-rt-dev llvm yosys iverilog
 	rdma-core rdmacm-utils ibverbs-utils perftest openmpi-bin slurmctld slurmd valgrind"
 
 	lint "checks of layout and of common faults: C and C++, Python, shell scripts"

@@ -56,12 +56,13 @@ remove() {
 	unshare "${as_root[@]}" --mount rm -rf --one-file-system "$root"
 }
 [ ! -e "$root" ] || fail "$root exists: another run uses it, or one was killed; remove it"
-# Signals end unshare, and --kill-child ends all that it has started, before anything is removed.
-child=
+# The child ends before anything is removed. mmdebstrap ends when it is asked to. unshare blocks SIGTERM;
+# when it is killed, --kill-child ends all that it has started.
+child='' signal=TERM
 # shellcheck disable=SC2317
 end() {
 	trap - EXIT INT TERM HUP
-	[ -z "$child" ] || { kill "$child" 2>/dev/null && wait "$child"; } || true
+	[ -z "$child" ] || { kill -"$signal" "$child" 2>/dev/null && wait "$child"; } || true
 	remove
 }
 trap end EXIT
@@ -100,6 +101,7 @@ exec chroot "$root" env -i HOME=/root LANG=C.UTF-8 PATH=/usr/sbin:/usr/bin:/sbin
 	${other:+INA_OTHER_KERNEL="$other"} make -C "$inside" --no-print-directory "$@"
 '
 echo "test-on: $suite, $architecture: make ${targets[*]}"
+signal=KILL
 unshare "${as_root[@]}" --mount --pid --fork --kill-child=KILL bash -c "$enter" enter "$root" "$project" "$inside" "$architecture" \
 	"${targets[@]}" SKIPS="${SKIPS:-tell}" </dev/null &
 child=$!
