@@ -46,13 +46,13 @@ class Namespace:
     def __init__(self, first=None):
         self.keeper, end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.keeper.settimeout(PATIENCE_S)
-        enter = ["unshare", "-Urn"] if first is None else [*first.enter(), "unshare", "-n"]
+        enter = [*first.enter(), "unshare", "-n"] if first else ["unshare", "-Urn"]
         self.process = subprocess.Popen([*enter, sys.executable, "-c", KEEPER, str(end.fileno())], pass_fds=[end.fileno()],
                                         stderr=subprocess.PIPE)
         end.close()
         if self.keeper.recv(100) != b"ready":
             reason = self.process.communicate(timeout=PATIENCE_S)[1].decode().strip()
-            if first is None and "unshare" in reason:
+            if not first and "unshare" in reason:
                 pytest.skip(f"{NO_NAMESPACES}: {reason}")
             raise OSError(reason)
         self.ip("link set lo up")
