@@ -227,7 +227,7 @@ static bool take_events(struct loop *loop, const struct epoll_event *events, int
 	return true;
 }
 
-void loop_run(struct loop *loop)
+static void run(struct loop *loop)
 {
 	bool has_more = false; /* the fabric has work left that needs no new event */
 
@@ -250,4 +250,11 @@ void loop_run(struct loop *loop)
 		if (!goes_on)
 			return;
 	}
+}
+
+void loop_run(struct loop *loop)
+{
+	run(loop);
+	for (unsigned port = 0; port < loop->port_count; port++)
+		port_count_lost(&loop->ports[port]);
 }

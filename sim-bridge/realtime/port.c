@@ -44,11 +44,18 @@ static void drop_queue(struct port *port)
 	port->is_blocked = false;
 }
 
+void port_count_lost(struct port *port)
+{
+	if (port->fd >= 0 && port->kind->count_lost)
+		port->kind->count_lost(port);
+}
+
 void port_detach(struct port *port)
 {
 	drop_queue(port);
 	if (port->fd < 0)
 		return;
+	port_count_lost(port);
 	if (port->kind->close)
 		port->kind->close(port);
 	close(port->fd);

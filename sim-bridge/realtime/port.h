@@ -74,6 +74,9 @@ struct port {
 	void *of_kind; /* owned by the kind */
 };
 
+/* Counts the frames that the kernel has dropped, because they were read too late. */
+void port_count_lost(struct port *port);
+
 /* Closes the descriptor for good, and drops the queued frames. */
 void port_close(struct port *port);
 

@@ -4,6 +4,8 @@
 All namespaces belong to one user namespace. A namespace exists as long as its keeper, a process that makes sockets in it. A keeper
 ends when the test's end of its socket closes, so nothing remains if the test is killed.
 """
+import ctypes
+import fcntl
 import json
 import signal
 import socket
@@ -20,6 +22,7 @@ from roce import mac
 ETH_P_ALL = 3
 SOL_PACKET, PACKET_AUXDATA, PACKET_VNET_HDR, PACKET_IGNORE_OUTGOING = 263, 8, 15, 23
 VLAN_VALID, VLAN_TPID_VALID = 0x10, 0x40
+SIOCETHTOOL, ETHTOOL_STSO, ETHTOOL_SGRO = 0x8946, 0x1F, 0x2C
 NO_NAMESPACES = "this machine forbids network namespaces"
 NO_VLANS = "this machine's kernel has no VLAN interfaces (8021q)"
 
@@ -100,6 +103,12 @@ class Namespace:
         made.setsockopt(SOL_PACKET, PACKET_VNET_HDR, int(work))
         made.bind((interface, ETH_P_ALL))
         return made
+
+    def ethtool(self, interface, command, value):
+        """Sets a value by ioctl(SIOCETHTOOL); Debian's ethtool need not be installed."""
+        request = ctypes.create_string_buffer(struct.pack("=II", command, value))
+        with self.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+            fcntl.ioctl(any_socket, SIOCETHTOOL, struct.pack("16sP16x", interface.encode(), ctypes.addressof(request)))
 
     def close(self):
         self.keeper.close()

@@ -12,7 +12,7 @@ import pytest
 from scapy.layers.inet import ICMP, IP
 
 from bridge import PATIENCE_S
-from namespaces import NO_VLANS, Network, has_vlans
+from namespaces import ETHTOOL_SGRO, ETHTOOL_STSO, NO_VLANS, Network, has_vlans
 from roce import DATA, FLOAT32, INT32, JOIN, mac, message, packet, payload_of, plain, segments, trailer_of
 from test_offload import TAGS, long_frame, segments_by_scapy, stack, tcp
 
@@ -52,6 +52,7 @@ def ping(namespace, address):
 def transfer(sender, receiver, family, address, data):
     """Sends the data over TCP, and compares its digest at the receiver."""
     server = receiver.socket(family, socket.SOCK_STREAM)
+    server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     server.bind((address, 5000))
     server.listen()
     digests = []
@@ -76,18 +77,55 @@ def transfer(sender, receiver, family, address, data):
     assert digests == [hashlib.sha256(data).hexdigest()]
 
 
-def test_ping_and_tcp(network, rng):
+@pytest.mark.parametrize("merged_by", ["sender", "switch"])
+def test_ping_and_tcp(network, rng, merged_by):
+    """With frames that the sender left to its device to cut (TSO), or that the switch's device has merged (GRO)."""
     net = network(2)
+    if merged_by == "switch":
+        for number, host in enumerate(net.hosts):
+            host.ethtool("eth0", ETHTOOL_STSO, 0)
+            net.switch.ethtool(f"eth{number}", ETHTOOL_SGRO, 1)
     net.start(*ports("eth0", "eth1"))
     ping(net.hosts[0], "10.0.0.2")
     data = rng.randbytes(8 << 20)
-    transfer(net.hosts[0], net.hosts[1], socket.AF_INET, "10.0.0.2", data)
-    transfer(net.hosts[1], net.hosts[0], socket.AF_INET6, "fd00::1", data)
+    for sender, receiver, family, address in ((0, 1, socket.AF_INET, "10.0.0.2"), (1, 0, socket.AF_INET6, "fd00::1")):
+        seen = net.switch.packets(f"eth{sender}")
+        transfer(net.hosts[sender], net.hosts[receiver], family, address, data)
+        assert any(len(seen.receive()) > 1514 for _ in range(1000)), "no frame was merged"
+        seen.close()
+    assert "promiscuity 1 " in net.switch.run("ip", "-d", "link", "show", "eth0")
     stats = net.end()
+    assert "promiscuity 0 " in net.switch.run("ip", "-d", "link", "show", "eth0")
     assert net.lines() == []
     for port in stats["ports"]:
         assert port["dropped_offload"] == port["dropped_giant"] == port["dropped_send_error"] == 0, port
-        assert port["rx_frames"] > (8 << 20) / 1448 and port["tx_frames"] > (8 << 20) / 1448
+        assert port["rx_frames"] > len(data) / 1448 and port["tx_frames"] > len(data) / 1448
+
+
+def test_frames_that_the_switch_machine_sends(network):
+    """The kernel shows packet sockets what others send on the interface; the switch has not received that."""
+    net = network(2, quiet=True).start(*ports("eth0", "eth1"))
+    first, second, other = net.hosts[0].packets("eth0"), net.hosts[1].packets("eth0"), net.switch.packets("eth1")
+    other.send(plain(5, 6))
+    assert second.receive() == plain(5, 6)
+    second.send(plain(1, 0))
+    assert first.receive() == plain(1, 0)
+    first.close(), second.close(), other.close()
+    assert [port["rx_frames"] for port in net.end()["ports"]] == [0, 1]
+
+
+def test_frames_that_are_read_too_late(network):
+    """While the bridge does not run, the kernel's buffer overflows."""
+    net = network(2, quiet=True).start(*ports("eth0", "eth1"))
+    sender = net.hosts[0].packets("eth0")
+    net.bridge.send_signal(signal.SIGSTOP)
+    for _ in range(12000):
+        sender.send(plain(0, 1, bytes(1500)))
+    net.bridge.send_signal(signal.SIGCONT)
+    sender.close()
+    # SIGTERM ends the loop at once, with the frames that it has read until then.
+    port = net.end()["ports"][0]
+    assert port["dropped_late"] > 0 and port["rx_frames"] + port["dropped_late"] <= 12000
 
 
 def test_vlan_interfaces(network, rng):
@@ -209,18 +247,27 @@ def test_link_down_and_up(network):
 
 
 def test_frames_to_a_link_that_is_down(network):
-    net = network(2, quiet=True).start(*ports("eth0", "eth1"))
-    sender = net.hosts[0].packets("eth0")
+    """They are counted. The switch forgets the hosts there, so it also looks for them at other ports."""
+    net = network(3, quiet=True).start(*ports("eth0", "eth1", "eth2"))
+    first, second, third = (host.packets("eth0") for host in net.hosts)
+    second.send(plain(1, 9))
+    assert first.receive() == third.receive() == plain(1, 9)
+    first.send(plain(0, 1, b"known"))
+    assert second.receive() == plain(0, 1, b"known")
     net.switch.ip("link set eth1 down")
     net.wait_for("port 1 (eth1): link down")
-    for _ in range(10):
-        sender.send(plain(0, 1))
+    for number in range(10):
+        first.send(plain(0, 1, bytes([number])))
+        assert third.receive() == plain(0, 1, bytes([number]))
     net.switch.ip("link set eth1 up")
     net.wait_for("port 1 (eth1): link down", "port 1 (eth1): link up")
-    receiver = net.hosts[1].packets("eth0")
-    sender.send(plain(0, 1, b"later"))
-    assert receiver.receive() == plain(0, 1, b"later")
-    sender.close(), receiver.close()
+    first.send(plain(0, 1, b"later"))
+    assert third.receive() == plain(0, 1, b"later")
+    second.close()  # it was told that the link went down
+    second = net.hosts[1].packets("eth0")
+    first.send(plain(0, 1, b"again"))
+    assert second.receive() == plain(0, 1, b"again")
+    first.close(), second.close(), third.close()
     assert net.end()["ports"][1]["dropped_closed"] == 10
 
 
