@@ -304,7 +304,7 @@ def test_changes_that_the_kernel_did_not_tell(network):
 @pytest.mark.parametrize("is_moved", [False, True])
 def test_tap(network, rng, is_moved):
     """Its kernel is a host: the one of the bridge itself, or of the namespace that the device is moved to."""
-    net = network(1).start(*ports("eth0", "tap:tap7"))
+    net = network(2).start(*ports("eth0", "tap:tap7", "eth1"))
     lines = ["port 1 (tap7): link down: ip link set dev tap7 up"]
     namespace = net.switch
     if is_moved:
@@ -319,13 +319,18 @@ def test_tap(network, rng, is_moved):
     data = rng.randbytes(4 << 20)
     transfer(net.hosts[0], namespace, socket.AF_INET, "10.0.0.9", data)
     transfer(namespace, net.hosts[0], socket.AF_INET, "10.0.0.1", data)
+    namespace.ip("link set tap7 down")
     if not is_moved:
-        namespace.ip("link set tap7 down")
         net.wait_for(*lines, "port 1 (tap7): link down")
-        namespace.ip("link set tap7 up")
-        net.wait_for(*lines, "port 1 (tap7): link down", "port 1 (tap7): link up")
-        ping(net.hosts[0], "10.0.0.9")
-    net.end()
+    sender, other = net.hosts[0].packets("eth0"), net.hosts[1].packets("eth0")
+    sender.send(plain(8, 9))  # to both other ports, in their order
+    while other.receive() != plain(8, 9):
+        pass
+    sender.close(), other.close()
+    namespace.ip("link set tap7 up")
+    ping(net.hosts[0], "10.0.0.9")
+    port = net.end()["ports"][1]
+    assert port["dropped_send_error" if is_moved else "dropped_closed"] > 0
     assert "tap7" not in namespace.run("ip", "link")
 
 

@@ -17,7 +17,7 @@ NEEDS_CSUM = 1  # linux/virtio_net.h
 NONE, TCPV4, TCPV6, UDP_L4, ECN = 0, 1, 4, 5, 0x80
 ROOM = 9216
 
-TAGS = {"untagged": [], "vlan": [Dot1Q(vlan=7, prio=5)], "priority": [Dot1Q(vlan=0, prio=3)],
+TAGS = {"untagged": [], "vlan": [Dot1Q(vlan=7, prio=5)], "zero": [Dot1Q(vlan=0, prio=0)],
         "two": [Dot1AD(vlan=100), Dot1Q(vlan=7, id=1)]}
 ADDRESSES = {4: IP(src="10.0.0.1", dst="10.0.0.2", id=65534, tos=2),
              6: IPv6(src="fd00::1", dst="fd00::2", fl=0x12345, tc=2)}
