@@ -3,6 +3,9 @@
  * The kernel strips a VLAN tag and passes it on next to the frame. It also passes on frames that
  * their sender's device would have completed or cut into segments, and frames that it has merged
  * (GRO). The port undoes all of this.
+ *
+ * Frames arrive in a ring. A frame that is too long for its slots arrives there cut off, and
+ * complete in the socket's queue.
  */
 #define _GNU_SOURCE
 #include "interface_port.h"
@@ -10,7 +13,6 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/if_ether.h>
-#include <linux/if_packet.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,72 +23,68 @@
 #include "common/headers.h"
 #include "large_receive.h"
 #include "offload.h"
+#include "packet_ring.h"
 
 enum {
-	/* So few that the segments of a batch of long frames fit into a port's queue. */
-	BATCH_FRAMES = 16,
-	/* The longest IP packet that a frame of the kernel carries, after its Ethernet header. */
-	LONG_FRAME_BYTES = PACKET_ETHERNET_BYTES + 2 * PACKET_VLAN_BYTES + 65535,
+	RING_FRAMES = 2048,
+	/* Of a call: after these, the segments of one more long frame still fit into a queue. */
+	TAKEN_MAX = PORT_QUEUE_FRAMES / 2,
+	/* The longest IP packet of one frame, after an Ethernet header and a second tag. */
+	LONG_FRAME_BYTES = PACKET_ETHERNET_BYTES + PACKET_VLAN_BYTES + 65535,
 };
 
-/* One entry of a batch. */
+/* A frame, its offloads, and the VLAN tag that the kernel has stripped from it. */
 struct arrival {
 	struct virtio_net_hdr work;
-	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(struct tpacket_auxdata))];
-	struct frame *frame;
-	uint8_t bytes[LONG_FRAME_BYTES]; /* of a frame that does not fit into `frame` */
+	bool has_tag;
+	uint16_t tag_type;
+	uint16_t tag;
+	uint8_t *bytes; /* there is room for the tag in front of them */
+	unsigned length;
 };
 
 struct interface_state {
-	struct arrival arrivals[BATCH_FRAMES];
-	struct mmsghdr messages[BATCH_FRAMES];
-	struct iovec pieces[BATCH_FRAMES][3];
+	struct packet_ring ring;
 	bool has_large_receive; /* it was on, and is off while the port is open */
+	uint8_t long_frame[PACKET_VLAN_BYTES + LONG_FRAME_BYTES];
 };
 
-static bool set_options(int fd, int index)
+static bool set(int fd, int option, int value)
 {
-	const int yes = 1;
-	const struct packet_mreq everything = {.mr_ifindex = index, .mr_type = PACKET_MR_PROMISC};
+	return setsockopt(fd, SOL_PACKET, option, &value, sizeof(value)) == 0;
+}
+
+/* Before the socket is bound, it receives nothing. */
+static bool set_up(struct interface_state *state, const struct port *port)
+{
+	const unsigned most = FRAME_BYTES_MAX - PACKET_ETHERNET_BYTES - PACKET_VLAN_BYTES;
+	const unsigned mtu = port->mtu < most ? port->mtu : most;
+	const struct packet_mreq everything = {
+	        .mr_ifindex = port->index,
+	        .mr_type = PACKET_MR_PROMISC,
+	};
 	const struct sockaddr_ll address = {
 	        .sll_family = AF_PACKET,
 	        .sll_protocol = htons(ETH_P_ALL),
-	        .sll_ifindex = index,
+	        .sll_ifindex = port->index,
 	};
 
-	port_enlarge_buffers(fd);
-	return setsockopt(fd, SOL_PACKET, PACKET_VNET_HDR, &yes, sizeof(yes)) == 0 &&
-	       setsockopt(fd, SOL_PACKET, PACKET_AUXDATA, &yes, sizeof(yes)) == 0 &&
-	       setsockopt(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &yes, sizeof(yes)) == 0 &&
-	       setsockopt(fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &everything, sizeof(everything)) ==
-	               0 &&
-	       bind(fd, (const struct sockaddr *)&address, sizeof(address)) == 0;
-}
-
-/* Everything in a batch that stays the same from one call to the next. */
-static void point_messages(struct interface_state *state)
-{
-	for (unsigned i = 0; i < BATCH_FRAMES; i++) {
-		struct arrival *arrival = &state->arrivals[i];
-		struct msghdr *message = &state->messages[i].msg_hdr;
-
-		state->pieces[i][0] = (struct iovec){&arrival->work, sizeof(arrival->work)};
-		state->pieces[i][2] = (struct iovec){arrival->bytes + FRAME_BYTES_MAX,
-		                                     LONG_FRAME_BYTES - FRAME_BYTES_MAX};
-		message->msg_iov = state->pieces[i];
-		message->msg_iovlen = 3;
-		message->msg_control = arrival->control;
-	}
+	port_enlarge_buffers(port->fd);
+	return set(port->fd, PACKET_VNET_HDR, 1) && set(port->fd, PACKET_AUXDATA, 1) &&
+	       set(port->fd, PACKET_IGNORE_OUTGOING, 1) && set(port->fd, PACKET_COPY_THRESH, 1) &&
+	       packet_ring_open(&state->ring, port->fd, RING_FRAMES,
+	                        mtu + PACKET_ETHERNET_BYTES + PACKET_VLAN_BYTES) &&
+	       setsockopt(port->fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &everything,
+	                  sizeof(everything)) == 0 &&
+	       bind(port->fd, (const struct sockaddr *)&address, sizeof(address)) == 0;
 }
 
 static bool open_interface(struct port *port, char *error, size_t error_bytes)
 {
 	struct interface_state *state = calloc(1, sizeof(*state));
 
-	/* Protocol 0 receives nothing; bind() begins. */
 	port->fd = state ? socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0) : -1;
-	if (port->fd >= 0 && set_options(port->fd, port->index)) {
-		point_messages(state);
+	if (port->fd >= 0 && set_up(state, port)) {
 		state->has_large_receive = large_receive_turn_off(port->fd, port->name);
 		port->of_kind = state;
 		return true;
@@ -97,8 +95,10 @@ static bool open_interface(struct port *port, char *error, size_t error_bytes)
 		         "CAP_NET_RAW: run it as root");
 	else
 		snprintf(error, error_bytes, "cannot open a packet socket: %s", strerror(errno));
-	if (port->fd >= 0)
+	if (port->fd >= 0) {
+		packet_ring_close(&state->ring);
 		close(port->fd);
+	}
 	port->fd = -1;
 	free(state);
 	return false;
@@ -110,46 +110,38 @@ static void close_interface(struct port *port)
 
 	if (state->has_large_receive)
 		large_receive_turn_on(port->fd, port->index);
+	packet_ring_close(&state->ring);
 	free(state);
 	port->of_kind = NULL;
 }
 
-/* The tag that the kernel has stripped from the frame, in wire order; all 0 for a frame without a
- * tag. */
-static void read_tag(struct msghdr *message, uint8_t tag[PACKET_VLAN_BYTES])
+static void read_tag(struct arrival *arrival, unsigned status, uint16_t type, uint16_t tag)
 {
-	struct cmsghdr *part = CMSG_FIRSTHDR(message);
-	struct tpacket_auxdata data;
-
-	memset(tag, 0, PACKET_VLAN_BYTES);
-	if (!part || part->cmsg_level != SOL_PACKET || part->cmsg_type != PACKET_AUXDATA)
-		return;
-	memcpy(&data, CMSG_DATA(part), sizeof(data));
-	if (!(data.tp_status & TP_STATUS_VLAN_VALID))
-		return;
-	packet_put_be16(tag, data.tp_status & TP_STATUS_VLAN_TPID_VALID ? data.tp_vlan_tpid
-	                                                                : PACKET_ETHERTYPE_VLAN);
-	packet_put_be16(tag + 2, data.tp_vlan_tci);
+	arrival->has_tag = status & TP_STATUS_VLAN_VALID;
+	arrival->tag_type = status & TP_STATUS_VLAN_TPID_VALID ? type : PACKET_ETHERTYPE_VLAN;
+	arrival->tag = tag;
 }
 
-/* Inserts the tag in front of the type. `bytes` has room for it. Returns the new length. */
-static unsigned put_tag(const uint8_t tag[PACKET_VLAN_BYTES], struct virtio_net_hdr *work,
-                        uint8_t *bytes, unsigned length)
+/* Puts the tag in front of the frame's type, by moving the addresses. */
+static void put_tag(struct arrival *arrival)
 {
-	uint8_t *at = bytes + PACKET_ETHERTYPE_AT;
+	uint8_t *bytes = arrival->bytes - PACKET_VLAN_BYTES;
 
-	memmove(at + PACKET_VLAN_BYTES, at, length - PACKET_ETHERTYPE_AT);
-	memcpy(at, tag, PACKET_VLAN_BYTES);
-	work->csum_start = (uint16_t)(work->csum_start + PACKET_VLAN_BYTES);
-	return length + PACKET_VLAN_BYTES;
+	memmove(bytes, arrival->bytes, PACKET_ETHERTYPE_AT);
+	packet_put_be16(bytes + PACKET_ETHERTYPE_AT, arrival->tag_type);
+	packet_put_be16(bytes + PACKET_ETHERTYPE_AT + 2, arrival->tag);
+	arrival->bytes = bytes;
+	arrival->length += PACKET_VLAN_BYTES;
+	arrival->work.csum_start = (uint16_t)(arrival->work.csum_start + PACKET_VLAN_BYTES);
 }
 
 static void take_segments(struct port *port, const struct port_input *input,
-                          const struct arrival *arrival, unsigned length)
+                          const struct arrival *arrival)
 {
 	struct offload_cut cut;
 
-	if (!offload_cut_open(&cut, &arrival->work, arrival->bytes, length, FRAME_BYTES_MAX)) {
+	if (!offload_cut_open(&cut, &arrival->work, arrival->bytes, arrival->length,
+	                      FRAME_BYTES_MAX)) {
 		port->counts.dropped_offload++;
 		return;
 	}
@@ -170,74 +162,102 @@ static void take_segments(struct port *port, const struct port_input *input,
 	}
 }
 
-/* Takes the frame of an entry, or the segments that it stands for. */
-static void take_arrival(struct port *port, const struct port_input *input, struct arrival *arrival,
-                         struct mmsghdr *message)
+/* Takes the frame, or the segments that it stands for. */
+static void take(struct port *port, const struct port_input *input, struct arrival *arrival)
 {
-	struct frame *frame = arrival->frame;
-	unsigned length = message->msg_len - (unsigned)sizeof(arrival->work);
-	bool is_cut_off = message->msg_hdr.msg_flags & MSG_TRUNC;
-	const bool is_long = arrival->work.gso_type != VIRTIO_NET_HDR_GSO_NONE;
-	uint8_t tag[PACKET_VLAN_BYTES];
-
-	read_tag(&message->msg_hdr, tag);
-	const bool has_tag = packet_be16(tag) != 0 && length >= FRAME_BYTES_MIN;
-	const unsigned room = is_long ? LONG_FRAME_BYTES : FRAME_BYTES_MAX;
-
-	is_cut_off |= length + (has_tag ? PACKET_VLAN_BYTES : 0) > room;
-	if (is_cut_off || !is_long) {
-		if (!is_cut_off && has_tag)
-			length = put_tag(tag, &arrival->work, frame->bytes, length);
-		if (!is_cut_off && !offload_complete(&arrival->work, frame->bytes, length)) {
-			port->counts.dropped_offload++;
-			frame_drop(frame);
-			return;
-		}
-		port_take_frame(port, input, frame, length, is_cut_off);
+	if (arrival->has_tag && arrival->length >= FRAME_BYTES_MIN)
+		put_tag(arrival);
+	if (arrival->work.gso_type != VIRTIO_NET_HDR_GSO_NONE) {
+		take_segments(port, input, arrival);
 		return;
 	}
-	memcpy(arrival->bytes, frame->bytes, length < FRAME_BYTES_MAX ? length : FRAME_BYTES_MAX);
-	frame_drop(frame);
-	if (has_tag)
-		length = put_tag(tag, &arrival->work, arrival->bytes, length);
-	take_segments(port, input, arrival, length);
+	if (!offload_complete(&arrival->work, arrival->bytes, arrival->length)) {
+		port->counts.dropped_offload++;
+		return;
+	}
+	struct frame *frame = frame_new(input->pool);
+
+	if (!frame) {
+		port->counts.dropped_no_memory++;
+		return;
+	}
+	const bool is_giant = arrival->length > FRAME_BYTES_MAX;
+
+	if (!is_giant)
+		memcpy(frame->bytes, arrival->bytes, arrival->length);
+	port_take_frame(port, input, frame, arrival->length, is_giant);
 }
 
-/* If no frame is free, still reads one; otherwise epoll would report it without end. */
-static bool read_and_drop(struct port *port)
+/* Takes a frame from the socket's queue. Returns false if it has none. */
+static bool take_long(struct port *port, const struct port_input *input)
 {
-	char byte;
+	struct interface_state *state = port->of_kind;
+	struct arrival arrival = {.bytes = state->long_frame + PACKET_VLAN_BYTES};
+	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(struct tpacket_auxdata))];
+	struct iovec pieces[] = {{&arrival.work, sizeof(arrival.work)},
+	                         {arrival.bytes, LONG_FRAME_BYTES}};
+	struct msghdr message = {
+	        .msg_iov = pieces,
+	        .msg_iovlen = 2,
+	        .msg_control = control,
+	        .msg_controllen = sizeof(control),
+	};
+	const ssize_t bytes = recvmsg(port->fd, &message, MSG_DONTWAIT);
+	const struct cmsghdr *part = CMSG_FIRSTHDR(&message);
+	struct tpacket_auxdata data;
 
-	if (recv(port->fd, &byte, 1, MSG_DONTWAIT) > 0)
-		port->counts.dropped_no_memory++;
+	if (bytes < (ssize_t)sizeof(arrival.work))
+		return false;
+	if (message.msg_flags & MSG_TRUNC) {
+		port->counts.dropped_giant++;
+		return true;
+	}
+	if (part && part->cmsg_level == SOL_PACKET && part->cmsg_type == PACKET_AUXDATA) {
+		memcpy(&data, CMSG_DATA(part), sizeof(data));
+		read_tag(&arrival, data.tp_status, data.tp_vlan_tpid, data.tp_vlan_tci);
+	}
+	arrival.length = (unsigned)bytes - (unsigned)sizeof(arrival.work);
+	take(port, input, &arrival);
 	return true;
+}
+
+static void take_slot(struct port *port, const struct port_input *input, struct tpacket2_hdr *slot)
+{
+	struct arrival arrival = {
+	        .bytes = (uint8_t *)slot + slot->tp_mac,
+	        .length = slot->tp_snaplen,
+	};
+
+	if (slot->tp_status & TP_STATUS_COPY) {
+		(void)take_long(port, input);
+		return;
+	}
+	if (slot->tp_snaplen < slot->tp_len) { /* the socket's queue was full */
+		port->counts.dropped_late++;
+		return;
+	}
+	memcpy(&arrival.work, arrival.bytes - sizeof(arrival.work), sizeof(arrival.work));
+	read_tag(&arrival, slot->tp_status, slot->tp_vlan_tpid, slot->tp_vlan_tci);
+	take(port, input, &arrival);
 }
 
 static bool receive(struct port *port, const struct port_input *input)
 {
-	struct interface_state *state = port->of_kind;
-	unsigned prepared = 0;
+	struct packet_ring *ring = &((struct interface_state *)port->of_kind)->ring;
+	const uint64_t enough = port->counts.rx_frames + TAKEN_MAX;
+	unsigned count = 0;
+	struct tpacket2_hdr *slot;
 
-	for (; prepared < BATCH_FRAMES; prepared++) {
-		struct frame *frame = frame_new(input->pool);
-
-		if (!frame)
-			break;
-		state->arrivals[prepared].frame = frame;
-		state->pieces[prepared][1] = (struct iovec){frame->bytes, FRAME_BYTES_MAX};
-		state->messages[prepared].msg_hdr.msg_controllen =
-		        sizeof(state->arrivals[prepared].control);
+	while (count < PORT_BATCH_FRAMES && port->counts.rx_frames < enough &&
+	       (slot = packet_ring_first(ring)) != NULL) {
+		take_slot(port, input, slot);
+		packet_ring_release(ring);
+		count++;
 	}
-	if (prepared == 0)
-		return read_and_drop(port);
-	int count = recvmmsg(port->fd, state->messages, prepared, MSG_DONTWAIT, NULL);
-	/* The kernel cannot describe this frame's offload, and has dropped it. */
-	if (count < 0 && errno == EINVAL)
-		port->counts.dropped_offload++;
-	for (int i = 0; i < count; i++)
-		take_arrival(port, input, &state->arrivals[i], &state->messages[i]);
-	for (unsigned i = count > 0 ? (unsigned)count : 0; i < prepared; i++)
-		frame_drop(state->arrivals[i].frame);
+	/* An error that waits hides a long frame from its slot, and epoll reports it without end.
+	 */
+	if (count == 0)
+		(void)take_long(port, input);
 	return true;
 }
 
