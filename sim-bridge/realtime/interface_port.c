@@ -188,7 +188,7 @@ static void take(struct port *port, const struct port_input *input, struct arriv
 	port_take_frame(port, input, frame, arrival->length, is_giant);
 }
 
-/* Takes a frame from the socket's queue. Returns false if it has none. */
+/* Takes a frame from the socket's queue. Returns false if that is empty. */
 static bool take_long(struct port *port, const struct port_input *input)
 {
 	struct interface_state *state = port->of_kind;

@@ -140,8 +140,9 @@ bool ports_open(struct port *ports, const int *fds, const char *const *names, un
 	for (unsigned i = 0; i < count; i++)
 		if (!ports[i].is_up)
 			fprintf(stderr,
-			        "ina-bridge: port %u (%s): link down: ip link set dev %s up\n", i,
-			        ports[i].name, ports[i].name);
+			        "ina-bridge: port %u (%s): link down; if nobody has set it up: ip "
+			        "link set dev %s up\n",
+			        i, ports[i].name, ports[i].name);
 	path_mtu_report(ports, count);
 	return true;
 }

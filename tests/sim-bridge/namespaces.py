@@ -7,6 +7,7 @@ ends when the test's end of its socket closes, so nothing remains if the test is
 import ctypes
 import fcntl
 import json
+import os
 import signal
 import socket
 import struct
@@ -24,6 +25,7 @@ SOL_PACKET, PACKET_AUXDATA, PACKET_VNET_HDR, PACKET_IGNORE_OUTGOING = 263, 8, 15
 VLAN_VALID, VLAN_TPID_VALID = 0x10, 0x40
 SIOCETHTOOL, ETHTOOL_STSO, ETHTOOL_SGRO = 0x8946, 0x1F, 0x2C
 NO_NAMESPACES = "this machine forbids network namespaces"
+NO_TUN = "this machine has no /dev/net/tun for this user"
 NO_VLANS = "this machine's kernel has no VLAN interfaces (8021q)"
 
 # A request is the arguments of socket.socket(), or the name of a TAP device, which then has no offloads.
@@ -84,6 +86,7 @@ class Namespace:
 
     def tap(self, name):
         """The descriptor of a new TAP device."""
+        need_tun()
         fd = self.ask(name)
         self.ip(f"link set {name} up")
         return fd
@@ -167,7 +170,8 @@ class Network:
     def start(self, *arguments, fds=()):
         """Starts the bridge; the arguments have its ports."""
         self.stats_path = self.folder / "stats.json"
-        command = [*self.switch.enter(), BRIDGE, "--stats", str(self.stats_path), "--aggregator", "model", "--quiet", "0"]
+        # The namespace would stay as long as a bridge that outlives the test.
+        command = [*self.switch.enter(), "setpriv", "--pdeathsig", "KILL", BRIDGE, "--stats", str(self.stats_path), "--aggregator", "model", "--quiet", "0"]
         self.errors = open(self.folder / "errors", "w+", encoding="utf-8")
         self.bridge = subprocess.Popen([*command, *map(str, arguments)], stderr=self.errors, pass_fds=fds)
         self.wait(self.stats_path.exists)
@@ -213,6 +217,11 @@ class Network:
             self.errors.close()
         for namespace in reversed(self.namespaces):
             namespace.close()
+
+
+def need_tun():
+    if not os.access("/dev/net/tun", os.R_OK | os.W_OK):
+        pytest.skip(NO_TUN)
 
 
 def has_vlans(namespace):
