@@ -369,6 +369,23 @@ def test_long_frames_for_a_small_mtu(network):
         assert port["tx_frames"] == 2
 
 
+def test_an_mtu_that_grows(network):
+    """Frames that are longer than the MTU was at the start arrive too, up to the longest that a switch takes."""
+    net = network(2, quiet=True).start(*ports("eth0", "eth1"))
+    for number, host in enumerate(net.hosts):
+        host.ip("link set eth0 mtu 9400")
+        net.switch.ip(f"link set eth{number} mtu 9400")
+    sender, receiver = net.hosts[0].packets("eth0"), net.hosts[1].packets("eth0")
+    tag = bytes([0x81, 0, 0, 7])
+    for size, tagged in ((60, False), (1600, False), (1600, True), (9216, False), (9217, False), (9212, True), (9213, True), (60, False)):
+        frame = plain(0, 1, bytes(size - 14))
+        sender.send(frame[:12] + tag + frame[12:] if tagged else frame)
+        if size not in (9217, 9213):
+            assert receiver.receive() == (frame[:12] + tag + frame[12:] if tagged else frame)
+    sender.close(), receiver.close()
+    assert net.end()["ports"][0]["dropped_giant"] == 2
+
+
 @pytest.mark.parametrize("mtus,lines", [
     ((1500, 1500), []),
     ((4200, 9000), []),
