@@ -65,15 +65,14 @@ class Namespace:
     def enter(self):
         return ["nsenter", f"--target={self.process.pid}", "--user", "--net", "--preserve-credentials"]
 
-    def run(self, *command):
-        done = subprocess.run([*self.enter(), *command], capture_output=True, text=True, timeout=PATIENCE_S)
+    def run(self, *command, input=None):
+        done = subprocess.run([*self.enter(), *command], input=input, capture_output=True, text=True, timeout=PATIENCE_S)
         if done.returncode:
             raise OSError(f"{' '.join(command)}: {done.stderr.strip()}")
         return done.stdout
 
     def ip(self, *lines):
-        for line in lines:
-            self.run("ip", *line.split())
+        self.run("ip", "-batch", "-", input="\n".join(lines) + "\n")
 
     def set(self, name, value):
         """Sets a variable of sysctl."""
@@ -162,18 +161,18 @@ class Network:
         there.set("net/ipv6/conf/default/disable_ipv6", int(self.quiet))
         here.ip(f"link add eth{host} mtu {self.mtu} type veth peer name eth0 mtu {self.mtu} address {mac(host).hex(':')} "
                 f"netns {there.process.pid}", f"link set eth{host} up")
-        there.ip("link set eth0 up")
-        if not self.quiet:
-            # Without duplicate address detection a host can use its IPv6 address immediately.
-            there.ip(f"addr add 10.0.0.{host + 1}/24 dev eth0", f"addr add fd00::{host + 1}/64 dev eth0 nodad")
+        # Without duplicate address detection a host can use its IPv6 address immediately.
+        addresses = (f"addr add 10.0.0.{host + 1}/24 dev eth0", f"addr add fd00::{host + 1}/64 dev eth0 nodad")
+        there.ip("link set eth0 up", *(() if self.quiet else addresses))
 
     def start(self, *arguments, fds=()):
         """Starts the bridge; the arguments have its ports."""
         self.stats_path = self.folder / "stats.json"
+        self.stats_path.unlink(missing_ok=True)
         # The namespace would stay as long as a bridge that outlives the test.
         command = [*self.switch.enter(), "setpriv", "--pdeathsig", "KILL", BRIDGE, "--stats", str(self.stats_path), "--aggregator", "model", "--quiet", "0"]
-        self.errors = open(self.folder / "errors", "w+", encoding="utf-8")
-        self.bridge = subprocess.Popen([*command, *map(str, arguments)], stderr=self.errors, pass_fds=fds)
+        with open(self.folder / "errors", "w", encoding="utf-8") as errors:
+            self.bridge = subprocess.Popen([*command, *map(str, arguments)], stderr=errors, pass_fds=fds)
         self.wait(self.stats_path.exists)
         return self
 
@@ -186,8 +185,8 @@ class Network:
 
     def lines(self):
         """The lines on stderr, without the name of the program."""
-        with open(self.errors.name, encoding="utf-8") as errors:
-            return [line.rstrip().removeprefix("ina-bridge: ") for line in errors]
+        lines = (self.folder / "errors").read_text(encoding="utf-8").splitlines()
+        return [line.removeprefix("ina-bridge: ") for line in lines]
 
     def wait_for(self, *lines):
         """Waits until stderr has exactly these lines."""
@@ -210,11 +209,9 @@ class Network:
         return line.removeprefix("ina-bridge: ")
 
     def close(self):
-        if self.bridge:
-            if self.bridge.poll() is None:
-                self.bridge.kill()
-                self.bridge.wait(timeout=PATIENCE_S)
-            self.errors.close()
+        if self.bridge and self.bridge.poll() is None:
+            self.bridge.kill()
+            self.bridge.wait(timeout=PATIENCE_S)
         for namespace in reversed(self.namespaces):
             namespace.close()
 
