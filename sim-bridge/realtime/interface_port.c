@@ -254,15 +254,16 @@ static bool receive(struct port *port, const struct port_input *input)
 		packet_ring_release(ring);
 		count++;
 	}
-	/* An error that waits hides a long frame from its slot, and epoll reports it without end.
+	/*
+	 * An error of the socket, which epoll would report without end, goes to the next call of
+	 * recvmsg(). So a slot may have missed its long frame, which is then still there.
 	 */
 	if (count == 0)
 		(void)take_long(port, input);
 	return true;
 }
 
-/* The kernel expects a description in front of each frame; this one says that nothing is left to
- * do. */
+/* The kernel expects a description of each frame, which says here that nothing is left to do. */
 static int send_frames(struct port *port, struct frame *const *frames, unsigned count)
 {
 	struct virtio_net_hdr nothing = {0};

@@ -96,7 +96,7 @@ void port_take_frame(struct port *port, const struct port_input *input, struct f
 
 void port_read(struct port *port, const struct port_input *input)
 {
-	if (!port->kind->receive(port, input) && !port->kind->is_interface)
+	if (!port->kind->receive(port, input))
 		port_close(port);
 }
 

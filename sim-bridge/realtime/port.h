@@ -41,17 +41,15 @@ struct port_kind {
 	 */
 	bool is_interface;
 	/*
-	 * Sets `fd`. An interface is opened again after it was removed, if it has another one of
-	 * the same name. If it fails, writes one line to `error`, without the port's name.
+	 * Sets `fd`. A port whose interface was removed is opened again for another one of the
+	 * same name. If it fails, writes one line to `error`, without the port's name.
 	 */
 	bool (*open)(struct port *port, char *error, size_t error_bytes);
-	/* Frees everything but `fd`, which the caller closes. May be NULL. */
+	/* Frees `of_kind`; the caller closes `fd`. May be NULL. */
 	void (*close)(struct port *port);
-	/* Reads a batch. Returns false if the other end has gone; an interface's result is ignored.
-	 */
+	/* Reads a batch. Returns false if the other end has gone for good. */
 	bool (*receive)(struct port *port, const struct port_input *input);
-	/* Sends 1 to PORT_BATCH_FRAMES frames. Returns the number of frames sent, or -1 with errno.
-	 */
+	/* Sends up to PORT_BATCH_FRAMES frames. Returns how many, or -1 with errno. */
 	int (*send)(struct port *port, struct frame *const *frames, unsigned count);
 	/* Counts the frames that the kernel has dropped since the last call. May be NULL. */
 	void (*count_lost)(struct port *port);
