@@ -221,6 +221,12 @@ def need_tun():
         pytest.skip(NO_TUN)
 
 
+def cuts_udp():
+    """Does this kernel cut long UDP frames from a packet socket? Linux 6.1 refuses them."""
+    major, minor = os.uname().release.split(".")[:2]
+    return (int(major), int(minor)) >= (6, 2)
+
+
 def has_vlans(namespace):
     """Can the kernel make a VLAN interface?"""
     try:

@@ -12,7 +12,7 @@ import pytest
 from scapy.layers.inet import ICMP, IP
 
 from bridge import PATIENCE_S
-from namespaces import ETHTOOL_SGRO, ETHTOOL_STSO, NO_VLANS, Network, has_vlans, need_tun
+from namespaces import ETHTOOL_SGRO, ETHTOOL_STSO, NO_VLANS, Network, cuts_udp, has_vlans, need_tun
 from roce import DATA, FLOAT32, INT32, JOIN, mac, message, packet, payload_of, plain, segments, trailer_of
 from test_offload import TAGS, long_frame, segments_by_scapy, stack, tcp
 
@@ -150,7 +150,7 @@ def test_tags_and_long_frames(network, rng, tags):
     sender.send(bytes(10) + whole)
     assert receiver.receive() == whole
     for version in (4, 6):
-        for is_udp in (False, True):
+        for is_udp in (False, True)[:1 + cuts_udp()]:
             payload = rng.randbytes(30000)
             sender.send(b"".join(long_frame(tags, version, is_udp, payload, 1400)))
             wanted = segments_by_scapy(tags, version, is_udp, payload, 1400)

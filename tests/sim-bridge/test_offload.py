@@ -10,7 +10,7 @@ from scapy.layers.inet import IP, TCP, UDP
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Dot1AD, Dot1Q, Ether
 
-from namespaces import Namespace
+from namespaces import Namespace, cuts_udp
 
 PROGRAM = os.path.join(os.path.dirname(os.environ.get("INA_BRIDGE", "build/ina-bridge")), "undo_offload")
 NEEDS_CSUM = 1  # linux/virtio_net.h
@@ -176,7 +176,7 @@ def test_as_the_kernel_does(kernel, rng, tags, version, is_udp):
     _, at = positions(tags, version)
     records = []
     for size, count in ((1448, 14480), (1448, 40001), (999, 3000)):
-        for flags in ["A"] if is_udp else ["A", "APF", "ACE"]:
+        for flags in ["A"] * cuts_udp() if is_udp else ["A", "APF", "ACE"]:
             records.append(long_frame(tags, version, is_udp, rng.randbytes(count), size, flags))
     for count in 1, 100, 1447:
         frame = stack(tags, version, UDP(sport=1, dport=2) if is_udp else tcp(), rng.randbytes(count))
