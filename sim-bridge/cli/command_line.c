@@ -11,7 +11,8 @@
 #include "common/topology/settings.h"
 #include "file_options.h"
 #include "replay_options.h"
-#include "sim-bridge/realtime/port.h"
+#include "sim-bridge/realtime/ports.h"
+#include "sim-bridge/realtime/socket_port.h"
 
 _Static_assert((int)BRIDGE_OPTIONS_HOSTS_MAX == (int)BRIDGE_PORTS_MAX,
                "a host is behind each port");
@@ -19,9 +20,11 @@ _Static_assert((int)BRIDGE_OPTIONS_HOSTS_MAX == (int)BRIDGE_PORTS_MAX,
 enum { KEY_PORT = 0x100, KEY_VIRTUAL_TIME, KEY_START_DELAY, KEY_PROGRESS, KEY_CHECK };
 
 static const struct argp_option argp_options[] = {
-        {"port", KEY_PORT, "fd=N", 0,
-         "A port: an open Unix socket (SEQPACKET or DGRAM), one frame per datagram. Give it once "
-         "for each host; ports are numbered in this order",
+        {"port", KEY_PORT, "PORT", 0,
+         "A port: fd=N, an open Unix socket (SEQPACKET or DGRAM) with one frame per datagram; the "
+         "name of a network interface, which needs CAP_NET_RAW; or tap:NAME, a TAP device that "
+         "the bridge creates and removes. Give it once for each host; ports are numbered from 0 in "
+         "this order",
          1},
         {"virtual-time", KEY_VIRTUAL_TIME, "fd=N", 0,
          "The bridge provides the hosts' clock: N is a listening socket for the clock, and each "
@@ -39,26 +42,41 @@ static const struct argp_option argp_options[] = {
         {0},
 };
 
-static int parse_fd(struct argp_state *state, const char *option, const char *text)
+/* `others`: the values besides fd=N that the option takes. */
+static int parse_fd(struct argp_state *state, const char *option, const char *text,
+                    const char *others)
 {
 	uint64_t fd = 0;
 
 	if (strncmp(text, "fd=", 3) || !ina_parse_whole(text + 3, 0, INT32_MAX, &fd))
-		argp_error(state, "%s %s: must be fd=N, where N is the number of an open socket",
-		           option, text);
+		argp_error(state, "%s %s: must be fd=N, where N is the number of an open socket%s",
+		           option, text, others);
 	return (int)fd;
+}
+
+/* Digits alone are more likely a descriptor without "fd=" than the name of an interface. */
+static bool is_name(const char *text)
+{
+	return text[0] && strncmp(text, "fd=", 3) && text[strspn(text, "0123456789")];
 }
 
 static void parse_port(struct argp_state *state, struct options *options, const char *text)
 {
 	unsigned *count = &options->port_count;
-	const int fd = parse_fd(state, "--port", text);
+	const char *name = is_name(text) ? text : NULL;
+	const int fd = name ? -1
+	                    : parse_fd(state, "--port", text,
+	                               ", the name of a network interface, or tap:NAME");
 
 	if (*count == BRIDGE_PORTS_MAX)
 		argp_error(state, "--port %s: more than %d ports", text, BRIDGE_PORTS_MAX);
-	for (unsigned i = 0; i < *count; i++)
-		if (options->port_fds[i] == fd)
+	for (unsigned i = 0; i < *count; i++) {
+		const char *other = options->port_names[i];
+
+		if (name ? other && !strcmp(other, name) : options->port_fds[i] == fd)
 			argp_error(state, "--port %s: given twice", text);
+	}
+	options->port_names[*count] = name;
 	options->port_fds[(*count)++] = fd;
 }
 
@@ -78,12 +96,22 @@ static void check_ports(struct argp_state *state, struct options *options)
 	const bool is_virtual = options->time.clock_fd >= 0;
 	char reason[160];
 
-	for (unsigned i = 0; i < options->port_count; i++)
-		if (!port_is_usable(options->port_fds[i], is_virtual, reason, sizeof(reason)))
+	for (unsigned i = 0; i < options->port_count; i++) {
+		const char *name = options->port_names[i];
+
+		if (name && is_virtual)
+			argp_error(state,
+			           "--port %s: network interfaces have no virtual time: leave out "
+			           "--virtual-time",
+			           name);
+		if (!name && !socket_port_is_usable(options->port_fds[i], is_virtual, reason,
+		                                    sizeof(reason)))
 			argp_error(state, "--port fd=%d: %s", options->port_fds[i], reason);
+	}
 	if (options->port_count < 2)
-		argp_error(state, "a switch needs at least two ports: give --port fd=N twice");
-	if (is_virtual && !port_is_usable(options->time.clock_fd, true, reason, sizeof(reason)))
+		argp_error(state, "a switch needs at least two ports: give --port twice");
+	if (is_virtual &&
+	    !socket_port_is_usable(options->time.clock_fd, true, reason, sizeof(reason)))
 		argp_error(state, "--virtual-time: %s", reason);
 	options->fabric.is_virtual = is_virtual;
 }
@@ -357,7 +385,7 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
 		parse_port(state, options, text);
 		return 0;
 	case KEY_VIRTUAL_TIME:
-		options->time.clock_fd = parse_fd(state, "--virtual-time", text);
+		options->time.clock_fd = parse_fd(state, "--virtual-time", text, "");
 		return 0;
 	case KEY_START_DELAY:
 		bridge_options_read_host_time(state, "--start-delay", text, &start);
@@ -373,7 +401,7 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
 	case ARGP_KEY_ARG:
 		if (!options->is_replay)
 			argp_error(state,
-			           "'%s': not an option; ports are given with --port fd=N, and "
+			           "'%s': not an option; ports are given with --port, and "
 			           "replay must be the first word",
 			           text);
 		replay_options_take(state, options, text);
@@ -407,7 +435,8 @@ void options_parse(struct options *options, int argc, char **argv)
 	        .parser = parse_option,
 	        .children = children,
 	        .args_doc = "\nreplay IN OUT",
-	        .doc = "Ethernet switches between sockets, each with an aggregator.\v"
+	        .doc = "Ethernet switches between sockets, network interfaces and TAP devices, "
+	               "each with an aggregator.\v"
 	               "Runs until SIGTERM or SIGINT, or until all hosts have closed their "
 	               "sockets.\n\n" REPLAY_OPTIONS_HELP,
 	};

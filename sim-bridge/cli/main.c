@@ -239,7 +239,10 @@ static bool write_files(struct program *program)
 	return close_captures(program) && good;
 }
 
-/* Opens the part that drives the fabric. Returns 0, or -1 with errno. */
+/*
+ * Opens the part that drives the fabric. Returns 0, or -1 with errno; if a port is the reason,
+ * program->error has one line.
+ */
 static int open_time(struct program *program)
 {
 	const struct options *options = &program->options;
@@ -252,7 +255,8 @@ static int open_time(struct program *program)
 	if (is_virtual(program))
 		return virtual_time_open(&program->time, &options->time, &program->pool,
 		                         options->port_fds, ports);
-	return loop_open(&program->loop, &program->pool, options->port_fds, ports);
+	return loop_open(&program->loop, &program->pool, options->port_fds, options->port_names,
+	                 ports, program->error, sizeof(program->error));
 }
 
 static void run_time(struct program *program)
@@ -359,7 +363,11 @@ int main(int argc, char **argv)
 		free(program);
 		return EXIT_FAILURE;
 	}
-	if (!open_ports(program) || open_fabric(program) != 0) {
+	const bool has_ports = open_ports(program);
+	if (!has_ports && program->error[0]) {
+		complain(program->error);
+		code = BRIDGE_OPTIONS_EXIT_USAGE;
+	} else if (!has_ports || open_fabric(program) != 0) {
 		complain(strerror(errno));
 	} else {
 		code = run(program);

@@ -17,7 +17,9 @@ struct options {
 	/* Values for switches and cables for which no option sets a value. */
 	struct bridge_config every_switch;
 	struct cable_config every_cable;
-	int port_fds[BRIDGE_PORTS_MAX];
+	int port_fds[BRIDGE_PORTS_MAX]; /* -1 for a port with a name */
+	const char
+	        *port_names[BRIDGE_PORTS_MAX]; /* as ports_open() takes them; NULL for a socket */
 	unsigned port_count;
 	unsigned
 	        checked_hosts; /* the count of hosts given with --check, which runs nothing; or 0 */

@@ -14,9 +14,10 @@
 
 #include "common/clock.h"
 #include "common/signals.h"
+#include "ports.h"
 
 /* epoll tags: the port numbers come first. */
-enum { TAG_SIGNAL = BRIDGE_PORTS_MAX, TAG_TIMER, TAGS };
+enum { TAG_SIGNAL = BRIDGE_PORTS_MAX, TAG_TIMER, TAG_CHANGES, TAGS };
 
 static int watch(struct loop *loop, int operation, int fd, uint32_t events, uint32_t tag)
 {
@@ -31,7 +32,24 @@ static uint64_t wall_ns(const struct loop *loop)
 	return (uint64_t)ina_now_ns() + loop->epoch_ns;
 }
 
-int loop_open(struct loop *loop, struct frame_pool *pool, const int *port_fds, unsigned port_count)
+/* Returns 0, or -1 with errno. */
+static int watch_all(struct loop *loop)
+{
+	if (watch(loop, EPOLL_CTL_ADD, loop->signal_fd, EPOLLIN, TAG_SIGNAL) != 0 ||
+	    watch(loop, EPOLL_CTL_ADD, loop->timer_fd, EPOLLIN, TAG_TIMER) != 0)
+		return -1;
+	if (loop->changes_fd >= 0 &&
+	    watch(loop, EPOLL_CTL_ADD, loop->changes_fd, EPOLLIN, TAG_CHANGES) != 0)
+		return -1;
+	for (unsigned port = 0; port < loop->port_count; port++)
+		if (watch(loop, EPOLL_CTL_ADD, loop->ports[port].fd, EPOLLIN | EPOLLRDHUP, port) !=
+		    0)
+			return -1;
+	return 0;
+}
+
+int loop_open(struct loop *loop, struct frame_pool *pool, const int *port_fds,
+              const char *const *port_names, unsigned port_count, char *error, size_t error_bytes)
 {
 	*loop = (struct loop){
 	        .pool = pool,
@@ -41,25 +59,26 @@ int loop_open(struct loop *loop, struct frame_pool *pool, const int *port_fds, u
 	        .epoll_fd = epoll_create1(EPOLL_CLOEXEC),
 	        .signal_fd = ina_signals_open((const int[]){SIGTERM, SIGINT, 0}),
 	        .timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK),
+	        .changes_fd = -1,
 	        .timer_ns = CALENDAR_NEVER,
 	};
-	for (unsigned port = 0; port < port_count; port++)
-		port_open(&loop->ports[port], port_fds[port]);
+	/* Before ports_open() looks at the interfaces, so that no change is missed. */
+	for (unsigned port = 0; port < port_count && loop->changes_fd < 0; port++)
+		if (port_names[port] && (loop->changes_fd = interfaces_watch()) < 0)
+			return -1;
+	if (!ports_open(loop->ports, port_fds, port_names, port_count, error, error_bytes))
+		return -1;
 	if (loop->epoll_fd < 0 || loop->signal_fd < 0 || loop->timer_fd < 0)
 		return -1;
-	if (watch(loop, EPOLL_CTL_ADD, loop->signal_fd, EPOLLIN, TAG_SIGNAL) != 0 ||
-	    watch(loop, EPOLL_CTL_ADD, loop->timer_fd, EPOLLIN, TAG_TIMER) != 0)
-		return -1;
-	for (unsigned port = 0; port < port_count; port++)
-		if (watch(loop, EPOLL_CTL_ADD, port_fds[port], EPOLLIN | EPOLLRDHUP, port) != 0)
-			return -1;
-	return 0;
+	return watch_all(loop);
 }
 
 void loop_close(struct loop *loop)
 {
 	for (unsigned port = 0; port < loop->port_count; port++)
 		port_close(&loop->ports[port]);
+	if (loop->changes_fd >= 0)
+		close(loop->changes_fd);
 	if (loop->timer_fd >= 0)
 		close(loop->timer_fd);
 	if (loop->signal_fd >= 0)
@@ -72,7 +91,7 @@ bool loop_transmit(void *context, unsigned port, uint64_t time_ns, struct frame 
 {
 	struct loop *loop = context;
 
-	(void)time_ns; /* the socket takes the frame immediately */
+	(void)time_ns; /* the port takes the frame immediately */
 	return port_send(&loop->ports[port], frame);
 }
 
@@ -95,14 +114,61 @@ static void set_timer(struct loop *loop)
 	timerfd_settime(loop->timer_fd, 0, &timer, NULL);
 }
 
+struct input_context {
+	struct loop *loop;
+	unsigned port;
+};
+
+/* Implements port_take. */
+static void take_frame(void *context, struct frame *frame)
+{
+	const struct input_context *from = context;
+
+	fabric_receive(from->loop->fabric, from->port, wall_ns(from->loop), frame);
+}
+
 static void read_port(struct loop *loop, unsigned port)
 {
-	struct frame *frames[PORT_BATCH_FRAMES];
-	unsigned count = port_read(&loop->ports[port], loop->pool, frames);
-	uint64_t now_ns = wall_ns(loop);
+	struct input_context context = {loop, port};
+	const struct port_input input = {loop->pool, take_frame, &context};
 
-	for (unsigned i = 0; i < count; i++)
-		fabric_receive(loop->fabric, port, now_ns, frames[i]);
+	port_read(&loop->ports[port], &input);
+}
+
+/* Implements interfaces_change. */
+static void follow_change(void *context, const struct interface *changed)
+{
+	struct loop *loop = context;
+
+	for (unsigned i = 0; i < loop->port_count; i++) {
+		const enum ports_event event = ports_follow(&loop->ports[i], i, changed);
+
+		/* As in a real switch, the hosts may have moved. */
+		if (event == PORTS_DOWN || event == PORTS_REMOVED)
+			fabric_close_host(loop->fabric, i);
+		if (event != PORTS_BACK)
+			continue;
+		loop->is_watching_output[i] = false;
+		watch(loop, EPOLL_CTL_ADD, loop->ports[i].fd, EPOLLIN | EPOLLRDHUP, i);
+	}
+}
+
+/* Looks at all interfaces, because changes were lost. */
+static void look_again(struct loop *loop)
+{
+	for (unsigned i = 0; i < loop->port_count; i++) {
+		const struct port *port = &loop->ports[i];
+		struct interface now;
+
+		if (!port->kind->is_interface || !port->is_open || port->index < 0)
+			continue;
+		if (port->index && interfaces_find_index(port->index, &now) != 0) {
+			now = (struct interface){.index = port->index, .is_gone = true};
+			follow_change(loop, &now);
+		}
+		if (port->index || interfaces_find(port->name, &now) == 0)
+			follow_change(loop, &now);
+	}
 }
 
 /* Waits for room in a socket only while it is full; otherwise epoll_wait() would never block. */
@@ -125,7 +191,8 @@ static void settle_ports(struct loop *loop, const bool *was_open)
 		if (!port->is_blocked)
 			port_flush(port);
 		if (port->is_open) {
-			watch_output(loop, i);
+			if (port->fd >= 0)
+				watch_output(loop, i);
 		} else if (was_open[i]) {
 			loop->open_ports--;
 			fabric_close_host(loop->fabric, i);
@@ -147,15 +214,20 @@ static bool take_events(struct loop *loop, const struct epoll_event *events, int
 			(void)!read(loop->timer_fd, &expirations, sizeof(expirations));
 			continue;
 		}
+		if (tag == TAG_CHANGES) {
+			if (!interfaces_read(loop->changes_fd, follow_change, loop))
+				look_again(loop);
+			continue;
+		}
 		if (events[i].events & EPOLLOUT)
 			loop->ports[tag].is_blocked = false;
-		if (loop->ports[tag].is_open && events[i].events & ~(uint32_t)EPOLLOUT)
+		if (loop->ports[tag].fd >= 0 && events[i].events & ~(uint32_t)EPOLLOUT)
 			read_port(loop, tag);
 	}
 	return true;
 }
 
-void loop_run(struct loop *loop)
+static void run(struct loop *loop)
 {
 	bool has_more = false; /* the fabric has work left that needs no new event */
 
@@ -178,4 +250,11 @@ void loop_run(struct loop *loop)
 		if (!goes_on)
 			return;
 	}
+}
+
+void loop_run(struct loop *loop)
+{
+	run(loop);
+	for (unsigned port = 0; port < loop->port_count; port++)
+		port_count_lost(&loop->ports[port]);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Drives a fabric in real time, from sockets, signals and the wall clock. */
+/* Drives a fabric in real time, from its ports, signals and the wall clock. */
 #ifndef INA_BRIDGE_LOOP_H
 #define INA_BRIDGE_LOOP_H
 
@@ -19,20 +19,26 @@ struct loop {
 	int epoll_fd;
 	int signal_fd;
 	int timer_fd;
+	int changes_fd;    /* of interfaces; -1 if no port is one */
 	uint64_t timer_ns; /* the time for which the timer is set, or CALENDAR_NEVER */
 };
 
 /*
- * Takes ownership of the descriptors, and receives the signals SIGTERM and SIGINT from then on.
- * Returns 0, or -1 with errno. The caller sets `fabric` before loop_run().
+ * The ports are those of ports_open(). Takes ownership of the descriptors, and receives the signals
+ * SIGTERM and SIGINT from then on. Returns 0, or -1 with errno; if a port is the reason, `error`
+ * has one line. The caller sets `fabric` before loop_run().
  */
-int loop_open(struct loop *loop, struct frame_pool *pool, const int *port_fds, unsigned port_count);
+int loop_open(struct loop *loop, struct frame_pool *pool, const int *port_fds,
+              const char *const *port_names, unsigned port_count, char *error, size_t error_bytes);
 void loop_close(struct loop *loop);
 
 /* Implements fabric_transmit; `context` is the loop. */
 bool loop_transmit(void *context, unsigned port, uint64_t time_ns, struct frame *frame);
 
-/* Runs until a signal arrives, all ports are closed, or an aggregator is stuck. */
+/*
+ * Runs until a signal arrives, all ports are closed, or an aggregator is stuck. A network interface
+ * that is down or was removed does not count as closed.
+ */
 void loop_run(struct loop *loop);
 
 #endif

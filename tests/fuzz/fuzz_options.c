@@ -146,6 +146,12 @@ static void check_accepted(const struct options *options)
 	FUZZ_CHECK(topology->host_count == options->port_count);
 	FUZZ_CHECK(options->port_count >= 2 && options->port_count <= BRIDGE_PORTS_MAX);
 	for (unsigned i = 0; i < options->port_count; i++) {
+		const char *name = options->port_names[i];
+
+		for (unsigned k = 0; name && options->port_names[k] && k < i; k++)
+			FUZZ_CHECK(strcmp(options->port_names[k], name) != 0);
+		if (name)
+			continue;
 		FUZZ_CHECK(options->port_fds[i] >= FIRST_SOCKET_FD &&
 		           options->port_fds[i] < FIRST_SOCKET_FD + SOCKETS);
 		for (unsigned k = 0; k < i; k++)
