@@ -85,6 +85,7 @@ set -e
 root=$1 project=$2 inside=$3 architecture=$4
 shift 4
 # rm must never reach what is mounted here: the mounts are private, and end with the namespace.
+mount --bind "$root" "$root"
 mount -t proc proc "$root/proc"
 mount --rbind /dev "$root/dev"
 mount -t tmpfs -o mode=1777 tmpfs "$root/dev/shm"
@@ -96,7 +97,11 @@ if [ -x "$project/.kernel/linux" ] && [ "$architecture" = amd64 ]; then
 	cp "$project/.kernel/linux" "$root$inside/other-linux"
 	other=$inside/other-linux
 fi
-exec chroot "$root" env -i HOME=/root LANG=C.UTF-8 PATH=/usr/sbin:/usr/bin:/sbin:/bin TERM="${TERM:-dumb}" \
+# Not chroot alone, in which nobody may make a user namespace.
+cd "$root"
+pivot_root . mnt
+umount -l mnt
+exec chroot . env -i HOME=/root LANG=C.UTF-8 PATH=/usr/sbin:/usr/bin:/sbin:/bin TERM="${TERM:-dumb}" \
 	${http_proxy:+http_proxy="$http_proxy"} ${https_proxy:+https_proxy="$https_proxy"} ${no_proxy:+no_proxy="$no_proxy"} \
 	${other:+INA_OTHER_KERNEL="$other"} make -C "$inside" --no-print-directory "$@"
 '
