@@ -43,17 +43,18 @@ architecture=${ARCH:-$(dpkg --print-architecture)}
 command -v mmdebstrap >/dev/null || fail "mmdebstrap is missing: run scripts/install-packages.sh suites"
 git -C "$project" diff --quiet HEAD -- || echo "test-on: changes that are not committed are left out"
 
-# An ordinary user is root in a user namespace, in which mmdebstrap has unpacked the files as well.
-as_root=() mode=root
+# An ordinary user becomes root in a user namespace with the ids of /etc/subuid, as in mmdebstrap. To remove the
+# root folder, root must also be the user, to whom the folder around it belongs.
+as_root=() as_both=() mode=root
 if [ "$(id -u)" -ne 0 ]; then
-	as_root=(--map-root-user --map-auto) mode=unshare
+	as_root=(--map-auto --setuid 0 --setgid 0) as_both=(--map-root-user --map-auto) mode=unshare
 	unshare "${as_root[@]}" true 2>/dev/null ||
 		skip "this user may not make a user namespace with the ids of /etc/subuid: run it as root"
 fi
 root=$folder/root
 # shellcheck disable=SC2317 # called by traps
 remove() {
-	unshare "${as_root[@]}" --mount rm -rf --one-file-system "$root"
+	unshare "${as_both[@]}" --mount rm -rf --one-file-system "$root"
 }
 [ ! -e "$root" ] || fail "$root exists: another run uses it, or one was killed; remove it"
 # The child ends before anything is removed. mmdebstrap ends when it is asked to. unshare blocks SIGTERM;

@@ -21,7 +21,7 @@ PACKAGE = "ina_pkg"
 HELPERS = ["formal_reset", "formal_stream", "formal_feeder"]
 MODES = {"bmc": [], "induction": ["-i"], "cover": ["-c"]}
 YOSYS_LIMIT_S = 120
-SOLVER_LIMIT_S = 900
+SOLVER_LIMIT_S = 1800
 
 
 class Trouble(Exception):
