@@ -124,7 +124,7 @@ static uint64_t clocks_of(const struct bridge *bridge)
 	X(steered_frames)                                                                          \
 	X(engine_resets)                                                                           \
 	X(flooded_frames)                                                                          \
-	X(filtered_frames) X(foreign_joins) X(congested_frames) X(no_memory_frames)
+	X(filtered_frames) X(drained_joins) X(foreign_joins) X(congested_frames) X(no_memory_frames)
 
 static json_t *switches_object(const struct fabric *fabric)
 {

@@ -64,6 +64,10 @@ typedef bool bridge_is_avoided(void *context, unsigned cable, uint64_t time_ns);
  */
 typedef struct engine *bridge_renew(void *context, struct bridge *bridge);
 
+/* Something has happened to a job of the bridge's aggregator. */
+typedef void bridge_tell(void *context, const struct bridge *bridge,
+                         const struct report_event *event);
+
 /* The parts that all switches of a fabric share. */
 struct bridge_network {
 	struct frame_pool *pool;
@@ -78,6 +82,9 @@ struct bridge_network {
 	void *send_context;            /* the context of the three functions above */
 	bridge_renew *renew;           /* used by bridge_reset_engine() */
 	void *renew_context;
+	bridge_tell *tell; /* or NULL */
+	void *tell_context;
+	bool is_draining; /* JOINs of jobs without a context pass the aggregators by */
 };
 
 struct bridge {
@@ -102,6 +109,7 @@ struct bridge {
 	uint64_t engine_resets;
 	uint64_t flooded_frames;
 	uint64_t filtered_frames;  /* dropped: they would have left by the port they came in on */
+	uint64_t drained_joins;    /* passed the aggregator by while it was draining */
 	uint64_t foreign_joins;    /* dropped: their source was last seen at another port */
 	uint64_t congested_frames; /* marked: the queue in which their sums leave is too long */
 	uint64_t no_memory_frames; /* emitted by the aggregator, dropped: no frame was free */
@@ -126,6 +134,9 @@ void bridge_reset_engine(struct bridge *bridge, uint64_t time_ns);
 /* Call this before time advances: enters the next end of a time-to-live into the calendar. */
 void bridge_keep_ageing(struct bridge *bridge);
 
+/* Brings the jobs of the aggregator up to date, as the next frame would. */
+void bridge_update(struct bridge *bridge, uint64_t time_ns);
+
 /* Does part of the aggregator's pending work. Returns true if more is left. */
 bool bridge_work(struct bridge *bridge, uint64_t time_ns);
 
@@ -134,5 +145,8 @@ void bridge_finish(struct bridge *bridge);
 
 /* Implements engine_emit; `context` is the bridge. Forwards the frame as if it came from `port`. */
 void bridge_aggregated(void *context, unsigned port, const uint8_t *frame, size_t length);
+
+/* Implements report_tell; `context` is the bridge. */
+void bridge_report(void *context, const struct report_event *event);
 
 #endif
