@@ -278,6 +278,7 @@ static struct report_member read_member(const struct aggregator *aggregator, uns
 {
 	const struct job *job = &aggregator->jobs.entries[index];
 	const struct judge *judge = &aggregator->judges[port];
+	const uint64_t summed = jobs_is_down(job, port) ? job->down_count : job->up_count;
 	struct report_member member = {
 	        .is_down = jobs_is_down(job, port),
 	        .joined = jobs_has_child(job, port) || jobs_is_down(job, port),
@@ -287,7 +288,9 @@ static struct report_member read_member(const struct aggregator *aggregator, uns
 	if (member.joined && judge->flows[index].valid) {
 		member.rank = judge->flows[index].rank;
 		member.key = judge->flows[index].key;
-		member.waiting_packets = queue_fill(&judge->queues[index]);
+		member.waiting_packets = judge->queues[index].tail > summed
+		                                 ? (unsigned)(judge->queues[index].tail - summed)
+		                                 : 0;
 	}
 	return member;
 }
@@ -311,6 +314,7 @@ bool aggregator_read_job(const struct aggregator *aggregator, unsigned index,
 	        .block_packets = job->block.packets,
 	        .tag = job->tag,
 	        .packets = job->up_count,
+	        .above_packets = job->up_count - job->down_count,
 	};
 	for (unsigned port = 0; port < aggregator->config.ports; port++)
 		report->members[port] = read_member(aggregator, index, port);

@@ -16,7 +16,7 @@ struct report_member {
 	bool is_down; /* its port is an uplink */
 	bool left;
 	unsigned rank;            /* as its JOIN says */
-	unsigned waiting_packets; /* in its queue */
+	unsigned waiting_packets; /* taken, and not summed here yet, or not handed down */
 	struct packet_key key;    /* of its flow; zeros if the flow was evicted */
 };
 
@@ -29,8 +29,9 @@ struct report_job {
 	unsigned joined_count;
 	unsigned window_packets;
 	unsigned block_packets;
-	uint16_t tag;     /* of the JOIN that opened it, or the priority of its port */
-	uint64_t packets; /* of each flow summed here */
+	uint16_t tag;           /* of the JOIN that opened it, or the priority of its port */
+	uint64_t packets;       /* of each flow summed here */
+	uint64_t above_packets; /* of these, those whose sum from above has not come */
 	struct report_member members[REPORT_PORTS_MAX]; /* indexed by port */
 };
 

@@ -191,9 +191,9 @@ static json_t *virtual_object(const struct options *options, const struct virtua
 	return object;
 }
 
-static json_t *stats_object(const struct options *options, const struct fabric *fabric,
-                            const struct port_counts *const ports[BRIDGE_PORTS_MAX],
-                            const struct virtual_time *time)
+json_t *stats_make(const struct options *options, const struct fabric *fabric,
+                   const struct port_counts *const ports[BRIDGE_PORTS_MAX],
+                   const struct virtual_time *time)
 {
 	const unsigned switch_count = fabric->topology->switch_count;
 	json_t *object = json_object();
@@ -242,7 +242,7 @@ bool stats_write(FILE *file, const struct options *options, const struct fabric 
                  const struct port_counts *const ports[BRIDGE_PORTS_MAX],
                  const struct virtual_time *time)
 {
-	json_t *object = stats_object(options, fabric, ports, time);
+	json_t *object = stats_make(options, fabric, ports, time);
 	bool written = json_dumpf(object, file, JSON_INDENT(2)) == 0 && fputc('\n', file) != EOF;
 
 	json_decref(object);

@@ -17,7 +17,7 @@
 #include "ports.h"
 
 /* epoll tags: the port numbers come first. */
-enum { TAG_SIGNAL = BRIDGE_PORTS_MAX, TAG_TIMER, TAG_CHANGES, TAGS };
+enum { TAG_SIGNAL = BRIDGE_PORTS_MAX, TAG_TIMER, TAG_CHANGES, TAG_GUEST, TAGS };
 
 static int watch(struct loop *loop, int operation, int fd, uint32_t events, uint32_t tag)
 {
@@ -60,6 +60,7 @@ int loop_open(struct loop *loop, struct frame_pool *pool, const int *port_fds,
 	        .signal_fd = ina_signals_open((const int[]){SIGTERM, SIGINT, 0}),
 	        .timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK),
 	        .changes_fd = -1,
+	        .guest.fd = -1,
 	        .timer_ns = CALENDAR_NEVER,
 	};
 	/* Before ports_open() looks at the interfaces, so that no change is missed. */
@@ -71,6 +72,12 @@ int loop_open(struct loop *loop, struct frame_pool *pool, const int *port_fds,
 	if (loop->epoll_fd < 0 || loop->signal_fd < 0 || loop->timer_fd < 0)
 		return -1;
 	return watch_all(loop);
+}
+
+int loop_admit(struct loop *loop, const struct loop_guest *guest)
+{
+	loop->guest = *guest;
+	return watch(loop, EPOLL_CTL_ADD, guest->fd, EPOLLIN, TAG_GUEST);
 }
 
 void loop_close(struct loop *loop)
@@ -217,6 +224,10 @@ static bool take_events(struct loop *loop, const struct epoll_event *events, int
 		if (tag == TAG_CHANGES) {
 			if (!interfaces_read(loop->changes_fd, follow_change, loop))
 				look_again(loop);
+			continue;
+		}
+		if (tag == TAG_GUEST) {
+			loop->guest.run(loop->guest.context, wall_ns(loop));
 			continue;
 		}
 		if (events[i].events & EPOLLOUT)
