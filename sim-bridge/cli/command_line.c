@@ -24,6 +24,7 @@ enum {
 	KEY_CHECK,
 	KEY_CONTROL,
 	KEY_CONTROL_MODE,
+	KEY_METRICS,
 	KEY_LOG
 };
 
@@ -46,6 +47,10 @@ static const struct argp_option argp_options[] = {
          "Listens on a Unix socket at PATH for ina-ctl, in real time only", 5},
         {"control-mode", KEY_CONTROL_MODE, "MODE", 0,
          "The permissions of that socket, as chmod takes them in octal. Default: 600", 5},
+        {"metrics", KEY_METRICS, "[ADDRESS:]PORT", 0,
+         "Serves the counters for Prometheus by HTTP, in real time only. Default address: "
+         "127.0.0.1",
+         5},
         {"log", KEY_LOG, NULL, 0,
          "Prints a line on stderr for each job that the model admits, refuses, breaks or ends. "
          "Always on if a port is a network interface",
@@ -319,6 +324,8 @@ static void take_control(struct argp_state *state, struct options *options, int 
 		options->control_path = text;
 	if (key == KEY_CONTROL_MODE)
 		options->control_mode = file_options_read_mode(state, text);
+	if (key == KEY_METRICS)
+		options->metrics_at = text;
 	if (key == KEY_LOG)
 		options->has_log = true;
 }
@@ -359,6 +366,7 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
 		return 0;
 	case KEY_CONTROL:
 	case KEY_CONTROL_MODE:
+	case KEY_METRICS:
 	case KEY_LOG:
 		take_control(state, options, key, text);
 		return 0;

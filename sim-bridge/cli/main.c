@@ -12,6 +12,7 @@
 #include "sim-bridge/aggregator/engine.h"
 #include "sim-bridge/control/control.h"
 #include "sim-bridge/control/history.h"
+#include "sim-bridge/control/metrics.h"
 #include "sim-bridge/realtime/loop.h"
 #include "sim-bridge/replay/replay.h"
 #include "command_line.h"
@@ -30,6 +31,7 @@ struct program {
 	struct fabric fabric;
 	struct history history;
 	struct control control; /* used with --control */
+	struct metrics metrics; /* used with --metrics */
 	FILE *stats;            /* or NULL */
 	char error[256];
 };
@@ -243,34 +245,55 @@ static json_t *counters_now(void *context)
 	return stats_make(&program->options, &program->fabric, ports, NULL);
 }
 
-/* Prints errors; returns false after one. */
-static bool open_control(struct program *program)
+static bool open_control(struct program *program, const struct view *view)
 {
 	const struct options *options = &program->options;
-	struct loop *loop = &program->loop;
 
-	program->history.has_log = options->has_log;
-	for (unsigned i = 0; i < options->port_count; i++)
-		program->history.has_log |= options->port_names[i] != NULL;
-	if (!options->control_path)
-		return true;
 	if (!control_open(&program->control, options->control_path, options->control_mode,
 	                  program->error, sizeof(program->error)))
 		return complain(program->error);
-	program->control.view = (struct view){
+	program->control.view = *view;
+	const struct loop_guest guest = {program->control.epoll_fd, control_run, &program->control};
+
+	return loop_admit(&program->loop, &guest) == 0 || complain(strerror(errno));
+}
+
+static bool open_metrics(struct program *program, const struct view *view)
+{
+	if (!metrics_open(&program->metrics, program->options.metrics_at, program->error,
+	                  sizeof(program->error)))
+		return complain(program->error);
+	program->metrics.view = *view;
+	const struct loop_guest guest = {program->metrics.epoll_fd, metrics_run, &program->metrics};
+
+	return loop_admit(&program->loop, &guest) == 0 || complain(strerror(errno));
+}
+
+/* Prints errors; returns false after one. */
+static bool open_services(struct program *program)
+{
+	const struct options *options = &program->options;
+	const struct view view = {
 	        .fabric = &program->fabric,
-	        .ports = loop->ports,
+	        .ports = program->loop.ports,
 	        .history = &program->history,
 	        .counters = counters_now,
 	        .counters_context = program,
 	};
-	const struct loop_guest guest = {program->control.epoll_fd, control_run, &program->control};
 
-	if (loop_admit(loop, &guest) == 0)
-		return true;
-	complain(strerror(errno));
-	control_close(&program->control);
-	return false;
+	program->history.has_log = options->has_log;
+	for (unsigned i = 0; i < options->port_count; i++)
+		program->history.has_log |= options->port_names[i] != NULL;
+	return (!options->control_path || open_control(program, &view)) &&
+	       (!options->metrics_at || open_metrics(program, &view));
+}
+
+static void close_services(struct program *program)
+{
+	if (program->options.control_path)
+		control_close(&program->control);
+	if (program->options.metrics_at)
+		metrics_close(&program->metrics);
 }
 
 /*
@@ -373,12 +396,12 @@ static int run(struct program *program)
 	if (program->options.checked_hosts)
 		goto out_engines;
 	code = BRIDGE_OPTIONS_EXIT_USAGE;
-	if (!open_control(program))
-		goto out_engines;
+	if (!open_services(program))
+		goto out_services;
 	code = program->options.is_replay ? BRIDGE_OPTIONS_EXIT_USAGE : EXIT_FAILURE;
 	if (!open_files(program)) {
 		close_captures(program);
-		goto out_control;
+		goto out_services;
 	}
 	run_time(program);
 	bool good = write_files(program);
@@ -389,9 +412,8 @@ static int run(struct program *program)
 	if (stuck)
 		good = complain(stuck);
 	code = good ? EXIT_SUCCESS : EXIT_FAILURE;
-out_control:
-	if (program->options.control_path)
-		control_close(&program->control);
+out_services:
+	close_services(program);
 out_engines:
 	close_engines(&program->fabric);
 	return code;
@@ -416,8 +438,11 @@ int main(int argc, char **argv)
 	int code = EXIT_FAILURE;
 
 	ina_streams_open();
-	if (program)
+	if (program) {
+		control_init(&program->control);
+		metrics_init(&program->metrics);
 		options_parse(&program->options, argc, argv);
+	}
 	if (!program ||
 	    frame_pool_open(&program->pool, program->options.port_count * FRAMES_A_PORT) != 0) {
 		complain(strerror(errno));

@@ -31,6 +31,7 @@ struct options {
 	const char *stats_path;   /* or NULL */
 	const char *control_path; /* of the control socket, or NULL */
 	unsigned control_mode;    /* of its file */
+	const char *metrics_at;   /* [ADDRESS:]PORT, or NULL */
 	bool has_log;
 	/* The times of --cut, indexed by host. */
 	struct {

@@ -63,6 +63,8 @@ void port_options_check(struct argp_state *state, struct options *options)
 	}
 	if (is_virtual && options->control_path)
 		argp_error(state, "--control: not in virtual time: leave out --virtual-time");
+	if (is_virtual && options->metrics_at)
+		argp_error(state, "--metrics: not in virtual time: leave out --virtual-time");
 	if (options->port_count < 2)
 		argp_error(state, "a switch needs at least two ports: give --port twice");
 	if (is_virtual &&

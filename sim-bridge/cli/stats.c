@@ -119,13 +119,6 @@ static uint64_t clocks_of(const struct bridge *bridge)
 	return bridge->engine ? bridge->engine->operations->clocks(bridge->engine) : 0;
 }
 
-/* The counters that a switch itself has, in addition to its aggregator's. */
-#define SWITCH_COUNTS(X)                                                                           \
-	X(steered_frames)                                                                          \
-	X(engine_resets)                                                                           \
-	X(flooded_frames)                                                                          \
-	X(filtered_frames) X(drained_joins) X(foreign_joins) X(congested_frames) X(no_memory_frames)
-
 static json_t *switches_object(const struct fabric *fabric)
 {
 	json_t *objects = json_object();
@@ -135,8 +128,8 @@ static json_t *switches_object(const struct fabric *fabric)
 		json_t *object = json_object();
 
 		json_object_set_new(object, "aggregator", aggregator_object(bridge->engine));
-#define X(name) json_object_set_new(object, #name, number(bridge->name));
-		SWITCH_COUNTS(X)
+#define X(name, meaning) json_object_set_new(object, #name, number(bridge->name));
+		BRIDGE_COUNTS(X)
 #undef X
 		add_rtl_clocks(object, clocks_of(bridge));
 		json_object_set_new(objects, fabric->topology->switches[i].name, object);
@@ -204,12 +197,12 @@ json_t *stats_make(const struct options *options, const struct fabric *fabric,
 		json_array_append_new(port_objects, port_object(ports[i], fabric->cables[i].links));
 	json_object_set_new(object, "aggregator", aggregators_object(fabric));
 	json_object_set_new(object, "ports", port_objects);
-#define X(name)                                                                                    \
+#define X(name, meaning)                                                                           \
 	uint64_t name = 0;                                                                         \
 	for (unsigned i = 0; i < switch_count; i++)                                                \
 		name += fabric->bridges[i].name;                                                   \
 	json_object_set_new(object, #name, number(name));
-	SWITCH_COUNTS(X)
+	BRIDGE_COUNTS(X)
 #undef X
 	json_object_set_new(object, "seed", number(options->fabric.seed));
 	for (unsigned i = 0; i < switch_count; i++)

@@ -85,11 +85,8 @@ static const char *open_socket(struct control *control, mode_t mode)
 	return NULL;
 }
 
-bool control_open(struct control *control, const char *path, mode_t mode, char *error,
-                  size_t error_bytes)
+void control_init(struct control *control)
 {
-	const char *reason = "";
-
 	*control = (struct control){
 	        .address.sun_family = AF_UNIX,
 	        .listen_fd = -1,
@@ -98,6 +95,13 @@ bool control_open(struct control *control, const char *path, mode_t mode, char *
 	};
 	for (unsigned i = 0; i < CONTROL_CLIENTS; i++)
 		control->clients[i].fd = -1;
+}
+
+bool control_open(struct control *control, const char *path, mode_t mode, char *error,
+                  size_t error_bytes)
+{
+	const char *reason;
+
 	if (!*path || strlen(path) >= sizeof(control->address.sun_path)) {
 		snprintf(error, error_bytes, "--control %s: a path has 1 to %zu characters", path,
 		         sizeof(control->address.sun_path) - 1);
@@ -108,7 +112,6 @@ bool control_open(struct control *control, const char *path, mode_t mode, char *
 	if (!reason)
 		return true;
 	snprintf(error, error_bytes, "--control %s: %s", path, reason);
-	control_close(control);
 	return false;
 }
 
@@ -136,6 +139,7 @@ void control_close(struct control *control)
 		close(control->epoll_fd);
 	if (control->listen_fd >= 0)
 		close(control->listen_fd);
+	control_init(control);
 }
 
 /* Sets the timer to the end of the client that ends next. */

@@ -37,14 +37,17 @@ struct control {
 	struct control_client clients[CONTROL_CLIENTS];
 };
 
+void control_init(struct control *control);
+
 /*
- * Listens at `path`, whose file gets `mode`. Replaces the file of a process that has died. Returns
- * false, with one line in `error`, if it cannot. The caller sets `view`.
+ * After control_init(): listens at `path`, whose file gets `mode`. Replaces the file of a process
+ * that has died. Returns false, with one line in `error`, if it cannot. The caller then sets
+ * `view`.
  */
 bool control_open(struct control *control, const char *path, mode_t mode, char *error,
                   size_t error_bytes);
 
-/* Removes the file. */
+/* Removes the file. Also after control_init() alone, or if control_open() failed. */
 void control_close(struct control *control);
 
 /* Serves all clients as far as possible without waiting. `context` is the struct control. */

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include "loop.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -17,7 +18,13 @@
 #include "ports.h"
 
 /* epoll tags: the port numbers come first. */
-enum { TAG_SIGNAL = BRIDGE_PORTS_MAX, TAG_TIMER, TAG_CHANGES, TAG_GUEST, TAGS };
+enum {
+	TAG_SIGNAL = BRIDGE_PORTS_MAX,
+	TAG_TIMER,
+	TAG_CHANGES,
+	TAG_GUEST,
+	TAGS = TAG_GUEST + LOOP_GUESTS_MAX
+};
 
 static int watch(struct loop *loop, int operation, int fd, uint32_t events, uint32_t tag)
 {
@@ -60,7 +67,6 @@ int loop_open(struct loop *loop, struct frame_pool *pool, const int *port_fds,
 	        .signal_fd = ina_signals_open((const int[]){SIGTERM, SIGINT, 0}),
 	        .timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK),
 	        .changes_fd = -1,
-	        .guest.fd = -1,
 	        .timer_ns = CALENDAR_NEVER,
 	};
 	/* Before ports_open() looks at the interfaces, so that no change is missed. */
@@ -76,8 +82,9 @@ int loop_open(struct loop *loop, struct frame_pool *pool, const int *port_fds,
 
 int loop_admit(struct loop *loop, const struct loop_guest *guest)
 {
-	loop->guest = *guest;
-	return watch(loop, EPOLL_CTL_ADD, guest->fd, EPOLLIN, TAG_GUEST);
+	assert(loop->guest_count < LOOP_GUESTS_MAX);
+	loop->guests[loop->guest_count] = *guest;
+	return watch(loop, EPOLL_CTL_ADD, guest->fd, EPOLLIN, TAG_GUEST + loop->guest_count++);
 }
 
 void loop_close(struct loop *loop)
@@ -226,8 +233,10 @@ static bool take_events(struct loop *loop, const struct epoll_event *events, int
 				look_again(loop);
 			continue;
 		}
-		if (tag == TAG_GUEST) {
-			loop->guest.run(loop->guest.context, wall_ns(loop));
+		if (tag >= TAG_GUEST) {
+			const struct loop_guest *guest = &loop->guests[tag - TAG_GUEST];
+
+			guest->run(guest->context, wall_ns(loop));
 			continue;
 		}
 		if (events[i].events & EPOLLOUT)

@@ -8,9 +8,11 @@
 #include "sim-bridge/switch/fabric.h"
 #include "port.h"
 
+enum { LOOP_GUESTS_MAX = 2 };
+
 /* A part of the program that the loop runs when its descriptor is readable. */
 struct loop_guest {
-	int fd; /* -1: no guest */
+	int fd;
 	void (*run)(void *context, uint64_t time_ns);
 	void *context;
 };
@@ -27,7 +29,8 @@ struct loop {
 	int signal_fd;
 	int timer_fd;
 	int changes_fd; /* of interfaces; -1 if no port is one */
-	struct loop_guest guest;
+	struct loop_guest guests[LOOP_GUESTS_MAX];
+	unsigned guest_count;
 	uint64_t timer_ns; /* the time for which the timer is set, or CALENDAR_NEVER */
 };
 
@@ -40,7 +43,10 @@ int loop_open(struct loop *loop, struct frame_pool *pool, const int *port_fds,
               const char *const *port_names, unsigned port_count, char *error, size_t error_bytes);
 void loop_close(struct loop *loop);
 
-/* The guest keeps ownership of its descriptor. Returns 0, or -1 with errno. */
+/*
+ * Takes at most LOOP_GUESTS_MAX guests, which keep ownership of their descriptors. Returns 0, or -1
+ * with errno.
+ */
 int loop_admit(struct loop *loop, const struct loop_guest *guest);
 
 /* Implements fabric_transmit; `context` is the loop. */

@@ -87,6 +87,17 @@ struct bridge_network {
 	bool is_draining; /* JOINs of jobs without a context pass the aggregators by */
 };
 
+/* The counters that a switch itself has, in addition to its aggregator's. */
+#define BRIDGE_COUNTS(X)                                                                           \
+	X(steered_frames, "frames that went to the aggregator")                                    \
+	X(engine_resets, "resets of the aggregator")                                               \
+	X(flooded_frames, "frames sent to all ports")                                              \
+	X(filtered_frames, "dropped: they would have left by the port they came in on")            \
+	X(drained_joins, "JOINs that passed the aggregator by while it was draining")              \
+	X(foreign_joins, "JOINs dropped: their source was last seen at another port")              \
+	X(congested_frames, "marked: the queue in which their sums leave is too long")             \
+	X(no_memory_frames, "emitted by the aggregator, dropped: no frame was free")
+
 struct bridge {
 	struct bridge_config config;
 	unsigned number; /* index in the topology */
@@ -105,14 +116,9 @@ struct bridge {
 	/* Ends of quiet times, and of patience, since time 0 that the engine has received. */
 	uint64_t quiet_ends, patience_ends;
 
-	uint64_t steered_frames;
-	uint64_t engine_resets;
-	uint64_t flooded_frames;
-	uint64_t filtered_frames;  /* dropped: they would have left by the port they came in on */
-	uint64_t drained_joins;    /* passed the aggregator by while it was draining */
-	uint64_t foreign_joins;    /* dropped: their source was last seen at another port */
-	uint64_t congested_frames; /* marked: the queue in which their sums leave is too long */
-	uint64_t no_memory_frames; /* emitted by the aggregator, dropped: no frame was free */
+#define X(name, meaning) uint64_t name;
+	BRIDGE_COUNTS(X)
+#undef X
 };
 
 /* If the bridge has an engine, the caller sets `engine` afterwards and keeps its ownership. */
