@@ -129,6 +129,8 @@ static bool open_parts(struct aggregator *aggregator)
 	        .quiet_ticks = config->has_quiet_time ? TICKS : 0,
 	        .patience_ticks = config->has_patience ? TICKS : 0,
 	        .counters = &aggregator->counters,
+	        .tell = config->tell,
+	        .tell_context = config->tell_context,
 	};
 
 	if (!memory_open(&aggregator->memory, config->jobs, config->memory_packets,
@@ -269,6 +271,67 @@ void aggregator_patience(struct aggregator *aggregator)
 {
 	for (unsigned port = 0; port < aggregator->config.ports; port++)
 		judge_patience(&aggregator->judges[port]);
+}
+
+static struct report_member read_member(const struct aggregator *aggregator, unsigned index,
+                                        unsigned port)
+{
+	const struct job *job = &aggregator->jobs.entries[index];
+	const struct judge *judge = &aggregator->judges[port];
+	const uint64_t summed = jobs_is_down(job, port) ? job->down_count : job->up_count;
+	struct report_member member = {
+	        .is_down = jobs_is_down(job, port),
+	        .joined = jobs_has_child(job, port) || jobs_is_down(job, port),
+	        .left = job->left >> port & 1,
+	};
+
+	if (member.joined && judge->flows[index].valid) {
+		member.rank = judge->flows[index].rank;
+		member.key = judge->flows[index].key;
+		member.waiting_packets = judge->queues[index].tail > summed
+		                                 ? (unsigned)(judge->queues[index].tail - summed)
+		                                 : 0;
+	}
+	return member;
+}
+
+bool aggregator_read_job(const struct aggregator *aggregator, unsigned index,
+                         struct report_job *report)
+{
+	const struct job *job = &aggregator->jobs.entries[index];
+
+	assert(index < aggregator->config.jobs);
+	if (!job->valid)
+		return false;
+	*report = (struct report_job){
+	        .job_id = job->job_id,
+	        .is_broken = job->broken,
+	        .is_ending = job->quiet > 0,
+	        .rank_count = job->rank_count,
+	        .child_count = job->child_count,
+	        .joined_count = job->attached,
+	        .window_packets = job->window_packets,
+	        .block_packets = job->block.packets,
+	        .tag = job->tag,
+	        .packets = job->up_count,
+	        .above_packets = job->up_count - job->down_count,
+	};
+	for (unsigned port = 0; port < aggregator->config.ports; port++)
+		report->members[port] = read_member(aggregator, index, port);
+	return true;
+}
+
+bool aggregator_forget(struct aggregator *aggregator, uint64_t job_id)
+{
+	for (unsigned job = 0; job < aggregator->config.jobs; job++) {
+		const struct job *entry = &aggregator->jobs.entries[job];
+
+		if (!entry->valid || entry->job_id != job_id)
+			continue;
+		join_forget(&aggregator->join, job);
+		return true;
+	}
+	return false;
 }
 
 const struct ina_counters *aggregator_counters(const struct aggregator *aggregator)

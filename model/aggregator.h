@@ -15,6 +15,7 @@
 
 #include "counters.h"
 #include "lack.h"
+#include "report.h"
 
 enum { AGGREGATOR_PORTS_MAX = 32 };
 
@@ -62,6 +63,8 @@ struct aggregator_config {
 	/* For each port, the priority of JOINs whose VLAN tag does not count: 0 (lowest) to 7. */
 	uint8_t port_priority[AGGREGATOR_PORTS_MAX];
 	uint32_t trusted_ports; /* bit p: the VLAN tags of JOINs on port p count */
+	report_tell *tell;      /* receives the events of jobs; or NULL */
+	void *tell_context;
 };
 
 enum {
@@ -119,6 +122,16 @@ void aggregator_tick(struct aggregator *aggregator);
  * ago.
  */
 void aggregator_patience(struct aggregator *aggregator);
+
+/* Reads the job that has context `index`. Returns false if the context is free. */
+bool aggregator_read_job(const struct aggregator *aggregator, unsigned index,
+                         struct report_job *report);
+
+/*
+ * An operator evicts a job: its packets are dropped for a quiet time, as after a reset, and then it
+ * is forgotten. Returns false if no context has this job.
+ */
+bool aggregator_forget(struct aggregator *aggregator, uint64_t job_id);
 
 /* The counts since the aggregator was opened. The pointer is valid until it is closed. */
 const struct ina_counters *aggregator_counters(const struct aggregator *aggregator);

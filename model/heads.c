@@ -75,25 +75,40 @@ bool heads_are_of_one_kind(const struct queue_slot *a, const struct queue_slot *
 	return a->opcode == b->opcode && packet_pkey(&a->header) == packet_pkey(&b->header);
 }
 
-static bool is_alike(const struct queue_slot *a, const struct queue_slot *b)
+/* Different path MTUs change the opcodes too, so the lengths come first. */
+static enum report_reason difference(const struct queue_slot *a, const struct queue_slot *b)
 {
-	return heads_are_of_one_kind(a, b) && a->payload_bytes == b->payload_bytes &&
-	       (!packet_opcode_starts(a->opcode) ||
-	        headers_are_equal(a->payload.bytes, b->payload.bytes));
+	if (a->payload_bytes != b->payload_bytes)
+		return REPORT_LENGTHS;
+	if (!heads_are_of_one_kind(a, b))
+		return REPORT_OPCODES;
+	return packet_opcode_starts(a->opcode) &&
+	                       !headers_are_equal(a->payload.bytes, b->payload.bytes)
+	               ? REPORT_HEADERS
+	               : REPORT_NONE;
 }
 
-bool heads_match(const struct heads *heads, const struct job *job,
-                 const struct aggregator_lack *lacks)
+struct report_event heads_mismatch(const struct heads *heads, const struct job *job,
+                                   const struct aggregator_lack *lacks)
 {
 	const struct queue_slot *first = heads_first(heads);
 	bool starts = packet_opcode_starts(first->opcode);
+	struct report_event found = {.port = REPORT_NO_PORT};
 
 	if (starts == job->in_message || (starts && !is_known(lacks, first)))
-		return false;
-	for (unsigned port = 0; port < TREE_LEAVES_MAX; port++)
-		if (heads->slots[port] && !is_alike(first, heads->slots[port]))
-			return false;
-	return true;
+		found.reason = REPORT_NO_MESSAGE;
+	for (unsigned port = 0; port < TREE_LEAVES_MAX && !found.reason; port++) {
+		const struct queue_slot *slot = heads->slots[port];
+
+		if (!slot || difference(first, slot) == REPORT_NONE)
+			continue;
+		found = (struct report_event){
+		        .reason = difference(first, slot),
+		        .port = port,
+		        .bytes = {first->payload_bytes, slot->payload_bytes},
+		};
+	}
+	return found;
 }
 
 static void enter_message(struct job *job, const struct queue_slot *first)

@@ -17,15 +17,15 @@ struct heads {
 	const struct queue_slot *slots[TREE_LEAVES_MAX];
 };
 
-/* Returns one of the packets. If heads_match(), all are alike. */
+/* Returns one of the packets. If heads_mismatch() finds nothing, all are alike. */
 const struct queue_slot *heads_first(const struct heads *heads);
 
 /* Returns whether two packets have the same opcode and partition. Their lengths may differ. */
 bool heads_are_of_one_kind(const struct queue_slot *a, const struct queue_slot *b);
 
-/* Returns whether the packets may be summed, by an aggregator that lacks `lacks`. */
-bool heads_match(const struct heads *heads, const struct job *job,
-                 const struct aggregator_lack *lacks);
+/* Returns why an aggregator that lacks `lacks` may not sum the packets, or REPORT_NONE. */
+struct report_event heads_mismatch(const struct heads *heads, const struct job *job,
+                                   const struct aggregator_lack *lacks);
 
 /*
  * Writes the sum of the packets to `sum`. The job enters or leaves a message. True: the trailer

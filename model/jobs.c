@@ -104,12 +104,18 @@ static struct job open_job(struct jobs *jobs, unsigned port, const struct ina_wi
 	};
 }
 
-static bool may_attach(const struct jobs *jobs, const struct job *job, unsigned port,
-                       const struct ina_wire_header *header)
+/* Returns why a JOIN cannot be of this job, or REPORT_NONE. */
+static enum report_reason attach_refusal(const struct jobs *jobs, const struct job *job,
+                                         unsigned port, const struct ina_wire_header *header)
 {
-	return !job->broken && job->rank_count == header->rank_count &&
-	       job->child_count == child_count(jobs, header) && !jobs_is_complete(job) &&
-	       !jobs_has_child(job, port) && !(job->has_border && is_border(jobs, header));
+	if (job->broken)
+		return REPORT_IS_BROKEN;
+	if (job->rank_count != header->rank_count || job->child_count != child_count(jobs, header))
+		return REPORT_OTHER_RANKS;
+	return jobs_is_complete(job) || jobs_has_child(job, port) ||
+	                       (job->has_border && is_border(jobs, header))
+	               ? REPORT_TAKEN
+	               : REPORT_NONE;
 }
 
 /* Returns whether the port is at its quota of jobs that lack a rank. */
@@ -192,14 +198,43 @@ void jobs_have_asked(struct jobs *jobs)
 		jobs->entries[i].asked = false;
 }
 
+static void tell(const struct jobs *jobs, const struct report_event *event)
+{
+	if (jobs->tell)
+		jobs->tell(jobs->tell_context, event);
+}
+
+void jobs_tell(const struct jobs *jobs, unsigned index, struct report_event event)
+{
+	event.job_id = jobs->entries[index].job_id;
+	tell(jobs, &event);
+}
+
+static int refuse(struct jobs *jobs, unsigned port, const struct ina_wire_header *header,
+                  enum report_reason reason)
+{
+	const bool is_held = reason == REPORT_PORT_QUOTA;
+	const struct report_event event = {
+	        .kind = is_held ? REPORT_HELD : REPORT_REFUSED,
+	        .reason = reason,
+	        .job_id = header->job_id,
+	        .port = port,
+	};
+
+	++*(is_held ? &jobs->counters->joins_held : &jobs->counters->joins_refused);
+	tell(jobs, &event);
+	return is_held ? JOBS_HELD : JOBS_REFUSED;
+}
+
 static int admit_child(struct jobs *jobs, unsigned port, const struct ina_wire_header *header,
                        uint16_t tag)
 {
 	int index = find_job(jobs, header->job_id);
 	bool vlan_full = is_vlan_full(jobs, tag);
+	enum report_reason reason = REPORT_NONE;
 
 	if (!is_possible(jobs, header))
-		goto refused;
+		return refuse(jobs, port, header, REPORT_NO_FIT);
 	if (index < 0) {
 		index = find_free(jobs);
 		if (index < 0 || vlan_full) {
@@ -207,15 +242,16 @@ static int admit_child(struct jobs *jobs, unsigned port, const struct ina_wire_h
 				jobs->counters->contexts_lacked += index < 0;
 				want_context(jobs, header->job_id, tag, vlan_full);
 			}
-			goto refused;
+			return refuse(jobs, port, header,
+			              index < 0 ? REPORT_NO_CONTEXT : REPORT_VLAN_QUOTA);
 		}
-		if (has_share(jobs, port)) {
-			jobs->counters->joins_held++;
-			return JOBS_HELD;
-		}
+		if (has_share(jobs, port))
+			return refuse(jobs, port, header, REPORT_PORT_QUOTA);
 		jobs->entries[index] = open_job(jobs, port, header, tag);
-	} else if (!may_attach(jobs, &jobs->entries[index], port, header)) {
-		goto refused;
+	} else {
+		reason = attach_refusal(jobs, &jobs->entries[index], port, header);
+		if (reason != REPORT_NONE)
+			return refuse(jobs, port, header, reason);
 	}
 	jobs->entries[index].port_mask |= 1u << port;
 	jobs->entries[index].attached++;
@@ -226,10 +262,6 @@ static int admit_child(struct jobs *jobs, unsigned port, const struct ina_wire_h
 	jobs->entries[index].heard = true;
 	jobs->counters->joins_granted++;
 	return index;
-
-refused:
-	jobs->counters->joins_refused++;
-	return JOBS_REFUSED;
 }
 
 int jobs_admit(struct jobs *jobs, unsigned port, const struct ina_wire_header *header, uint16_t tag)
@@ -268,13 +300,15 @@ uint64_t jobs_sums_sent(const struct job *job, unsigned port)
 	return jobs_is_border(job, port) ? job->up_count : job->down_count;
 }
 
-void jobs_break(struct jobs *jobs, unsigned index)
+void jobs_break(struct jobs *jobs, unsigned index, struct report_event why)
 {
 	assert(jobs->entries[index].valid);
 	if (jobs->entries[index].broken)
 		return;
 	jobs->entries[index].broken = true;
 	jobs->counters->jobs_broken++;
+	why.kind = REPORT_BROKEN;
+	jobs_tell(jobs, index, why);
 }
 
 bool jobs_age(struct jobs *jobs, unsigned index)
@@ -287,15 +321,21 @@ bool jobs_age(struct jobs *jobs, unsigned index)
 		job->heard = false;
 		return false;
 	}
+	const struct report_event silent = {
+	        .kind = REPORT_EXPIRED, .reason = REPORT_SILENT, .port = REPORT_NO_PORT};
+
 	if (jobs_is_complete(job))
-		jobs_break(jobs, index);
+		jobs_break(jobs, index, silent);
 	jobs->counters->jobs_expired++;
+	jobs_tell(jobs, index, silent);
 	return true;
 }
 
 /* Always returns true. */
 static bool forget(struct jobs *jobs, struct job *job)
 {
+	jobs_tell(jobs, (unsigned)(job - jobs->entries),
+	          (struct report_event){.kind = REPORT_ENDED, .port = REPORT_NO_PORT});
 	job->valid = false;
 	memory_give(jobs->memory, job->block);
 	return true;
@@ -316,6 +356,20 @@ bool jobs_leave(struct jobs *jobs, unsigned index, unsigned port)
 	jobs->counters->jobs_closed++;
 	if (job->broken && (jobs->level > 1 || jobs->uplinks))
 		job->quiet = jobs->quiet_ticks;
+	return job->quiet == 0 && forget(jobs, job);
+}
+
+/* As after a reset, no packet of the job may pass raw while a sum may be under way. */
+bool jobs_forget(struct jobs *jobs, unsigned index)
+{
+	struct job *job = &jobs->entries[index];
+
+	if (job->quiet > 0)
+		return false;
+	jobs_break(jobs, index,
+	           (struct report_event){.reason = REPORT_FORGOTTEN, .port = REPORT_NO_PORT});
+	jobs->counters->jobs_closed++;
+	job->quiet = jobs->quiet_ticks;
 	return job->quiet == 0 && forget(jobs, job);
 }
 

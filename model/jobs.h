@@ -8,6 +8,7 @@
 
 #include "counters.h"
 #include "memory.h"
+#include "report.h"
 #include "wire/ina_wire.h"
 
 struct job {
@@ -61,6 +62,8 @@ struct jobs {
 	unsigned patience_ticks; /* calls of judge_patience() that make a flow silent */
 	uint32_t uplinks;
 	struct ina_counters *counters; /* the aggregator's */
+	report_tell *tell;             /* or NULL */
+	void *tell_context;
 };
 
 /* Copies all fields of `shape` except `entries`, and allocates these. False: out of memory. */
@@ -99,8 +102,14 @@ bool jobs_has_child(const struct job *job, unsigned port);
 /* Returns how many packets of the flow of `port` have left with a sum or part. */
 uint64_t jobs_sums_sent(const struct job *job, unsigned port);
 
-/* The job is no longer summed. No effect if it is broken already. */
-void jobs_break(struct jobs *jobs, unsigned index);
+/* Tells about an event of the job at `index`. */
+void jobs_tell(const struct jobs *jobs, unsigned index, struct report_event event);
+
+/*
+ * The job is no longer summed, for the reason in `why`, which also has the port. No effect if the
+ * job is broken already.
+ */
+void jobs_break(struct jobs *jobs, unsigned index, struct report_event why);
 
 /*
  * End of one time-to-live for the job at `index`. True: it was silent since the last call and has
@@ -115,6 +124,12 @@ bool jobs_age(struct jobs *jobs, unsigned index);
  * as an answer. If there are other switches, a broken job is kept for another quiet time.
  */
 bool jobs_leave(struct jobs *jobs, unsigned index, unsigned port);
+
+/*
+ * An operator evicts the job at `index`, which must be valid: its packets are dropped for a quiet
+ * time. True: there is no quiet time, and it is freed with all its flows.
+ */
+bool jobs_forget(struct jobs *jobs, unsigned index);
 
 /*
  * A tick of the quiet time for the job at `index`. True: its quiet time has ended, and it is

@@ -92,7 +92,8 @@ static bool leave_lacks_ranks(const uint8_t *payload)
 /* Packets that a rank has sent after its LEAVE are lost. */
 static void break_after_leave(struct join *join, unsigned job)
 {
-	jobs_break(join->jobs, job);
+	jobs_break(join->jobs, job,
+	           (struct report_event){.reason = REPORT_LACKS_LEAVE, .port = REPORT_NO_PORT});
 	for (unsigned port = 0; port < join->port_count; port++)
 		while (queue_fill(queue_of(join, port, job)) > 0)
 			queue_pop(queue_of(join, port, job));
@@ -128,8 +129,10 @@ static void up(struct join *join, unsigned job, const struct heads *heads)
 	const struct queue_slot *first = heads_first(heads);
 	uint8_t *sum = output_payload(join->output);
 
-	if (!heads_match(heads, entry, &join->lacks)) {
-		jobs_break(join->jobs, job);
+	const struct report_event mismatch = heads_mismatch(heads, entry, &join->lacks);
+
+	if (mismatch.reason != REPORT_NONE) {
+		jobs_break(join->jobs, job, mismatch);
 		return;
 	}
 	bool marked = heads_are_marked(heads);
@@ -180,7 +183,8 @@ static void down(struct join *join, unsigned job)
 	const bool marked = rebuild_is_marked(&slot->header);
 
 	if (!fits(join, job, slot)) {
-		jobs_break(join->jobs, job);
+		jobs_break(join->jobs, job,
+		           (struct report_event){.reason = REPORT_FROM_ABOVE, .port = entry->down});
 		return;
 	}
 	entry->congested |= marked;
@@ -267,5 +271,11 @@ void join_leave(struct join *join, unsigned job, unsigned port)
 void join_tick(struct join *join, unsigned job)
 {
 	if (jobs_tick(join->jobs, job))
+		forget_flows(join, job);
+}
+
+void join_forget(struct join *join, unsigned job)
+{
+	if (jobs_forget(join->jobs, job))
 		forget_flows(join, job);
 }

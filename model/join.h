@@ -46,6 +46,9 @@ void join_leave(struct join *join, unsigned job, unsigned port);
 /* The job has expired: its waiting packets are sent raw if it is broken, and it is freed. */
 void join_expire(struct join *join, unsigned job);
 
+/* An operator evicts the job, which must be valid. */
+void join_forget(struct join *join, unsigned job);
+
 /* A tick of the quiet time. It may free a broken job that all children have left. */
 void join_tick(struct join *join, unsigned job);
 

@@ -46,6 +46,12 @@ static struct judgement discard(uint64_t *counter)
 	return (struct judgement){.verdict = VERDICT_DISCARD, .job = -1};
 }
 
+/* Breaks a job for something that has come in on this port. */
+static void break_job(struct judge *judge, unsigned job, enum report_reason reason)
+{
+	jobs_break(judge->jobs, job, (struct report_event){.reason = reason, .port = judge->port});
+}
+
 static int find_flow(const struct judge *judge, const struct packet *packet)
 {
 	for (unsigned i = 0; i < judge->job_count; i++) {
@@ -113,7 +119,7 @@ static struct judgement take(struct judge *judge, unsigned job, struct packet *p
 	flow->next_psn = (packet->psn + 1) & PACKET_PSN_MASK;
 	judge->counters->packets_taken++;
 	if (is_control(packet, INA_WIRE_LEAVE) && !jobs_is_complete(&judge->jobs->entries[job]))
-		jobs_break(judge->jobs, job);
+		break_job(judge, job, REPORT_EARLY_LEAVE);
 	return (struct judgement){.verdict = VERDICT_TAKE, .job = (int)job};
 }
 
@@ -124,6 +130,14 @@ static uint16_t tag_of_join(const struct judge *judge, const struct packet_heade
 	return header->has_vlan && jobs->trusted >> judge->port & 1
 	               ? packet_tag(header)
 	               : (uint16_t)(jobs->port_priority[judge->port] << 13);
+}
+
+static unsigned rank_of_join(const struct packet *packet)
+{
+	struct ina_wire_trailer trailer;
+
+	memcpy(&trailer, packet->payload + sizeof(struct ina_wire_header), sizeof(trailer));
+	return trailer.rank;
 }
 
 static struct judgement admit(struct judge *judge, struct packet *packet)
@@ -139,8 +153,11 @@ static struct judgement admit(struct judge *judge, struct packet *packet)
 	judge->flows[job] = (struct flow){
 	        .valid = true,
 	        .key = packet->key,
+	        .rank = rank_of_join(packet),
 	        .fresh = judge->jobs->patience_ticks,
 	};
+	jobs_tell(judge->jobs, (unsigned)job,
+	          (struct report_event){.kind = REPORT_JOINED, .port = judge->port});
 	queue_begin(&judge->queues[job], judge->jobs->entries[job].block);
 	return take(judge, (unsigned)job, packet);
 }
@@ -148,7 +165,7 @@ static struct judgement admit(struct judge *judge, struct packet *packet)
 /* The packet is one that the format forbids, so its job is no longer summed. */
 static struct judgement break_and_pass(struct judge *judge, unsigned job)
 {
-	jobs_break(judge->jobs, job);
+	break_job(judge, job, REPORT_SHORT_PACKET);
 	return (struct judgement){.verdict = VERDICT_PASS, .job = (int)job};
 }
 
@@ -178,7 +195,7 @@ static struct judgement judge_expected(struct judge *judge, unsigned job, struct
 	if (is_early || queue_fill(queue) == queue->block.packets)
 		return discard(&judge->counters->no_room_dropped);
 	if (jobs_is_border(entry, judge->port) && !has_join_sum(judge, job))
-		jobs_break(judge->jobs, job);
+		break_job(judge, job, REPORT_LATE_JOIN);
 	return take(judge, job, packet);
 }
 
@@ -228,7 +245,7 @@ static struct judgement judge_ahead(struct judge *judge, unsigned job, const str
 {
 	judge->counters->gaps++;
 	if (!has_join_sum(judge, job))
-		jobs_break(judge->jobs, job);
+		break_job(judge, job, REPORT_LATE_JOIN);
 	if (judge->jobs->entries[job].broken)
 		return (struct judgement){
 		        .verdict = VERDICT_PASS,
@@ -287,7 +304,7 @@ static bool suspect(struct flow *flow)
 
 static void evict(struct judge *judge, unsigned job, struct judgement *judgement)
 {
-	jobs_break(judge->jobs, job);
+	break_job(judge, job, REPORT_EVICTED);
 	judge->flows[job].valid = false;
 	judgement->job = (int)job;
 	judgement->leaves = true;
@@ -318,7 +335,7 @@ static struct judgement judge_elsewhere(struct judge *home, const struct packet 
 		evict(home, job, &judgement);
 		return judgement;
 	}
-	jobs_break(home->jobs, job);
+	break_job(home, job, REPORT_EVICTED);
 	begin_silence(home, job, true);
 	judgement.job = (int)job;
 	return judgement;

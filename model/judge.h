@@ -18,6 +18,7 @@
 struct flow {
 	bool valid;
 	struct packet_key key;
+	unsigned rank; /* as its JOIN says */
 	uint32_t next_psn;
 	bool recovers;     /* after a gap no packet that asks for an ACK has been taken yet */
 	unsigned suspects; /* since the flow's last packet; counts up to the number that decides */

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "model/counters.h"
+#include "model/report.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -67,6 +68,18 @@ struct engine_operations {
 
 	void (*read_counters)(const struct engine *engine, struct ina_counters *counters);
 
+	/*
+	 * Reads the job of context `index`, below engine->jobs. Returns false if the context is
+	 * free. NULL: the engine has only counters.
+	 */
+	bool (*read_job)(const struct engine *engine, unsigned index, struct report_job *job);
+
+	/*
+	 * An operator evicts a job, like a reset for this job alone. Returns false if no context
+	 * has it. NULL if read_job is.
+	 */
+	bool (*forget)(struct engine *engine, uint64_t job_id);
+
 	/* Clock cycles since the engine was opened, or 0 if it has no clock. */
 	uint64_t (*clocks)(const struct engine *engine);
 
@@ -103,6 +116,8 @@ struct engine_config {
 	uint8_t port_priority[ENGINE_PORTS_MAX];
 	uint32_t trusted_ports; /* ports whose VLAN tags in JOINs are trusted: bit p is port p */
 	uint64_t clock_hz; /* clock rate in virtual time, if the engine has a clock; 0: real time */
+	/* Receives the events of jobs, with the `context` of open(), if the engine has events. */
+	report_tell *tell;
 };
 
 /*

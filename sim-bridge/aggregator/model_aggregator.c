@@ -50,6 +50,16 @@ static void read_counters(const struct engine *engine, struct ina_counters *coun
 	*counters = *aggregator_counters(((const struct model_engine *)engine)->aggregator);
 }
 
+static bool read_job(const struct engine *engine, unsigned index, struct report_job *job)
+{
+	return aggregator_read_job(((const struct model_engine *)engine)->aggregator, index, job);
+}
+
+static bool forget(struct engine *engine, uint64_t job_id)
+{
+	return aggregator_forget(((struct model_engine *)engine)->aggregator, job_id);
+}
+
 static uint64_t no_clocks(const struct engine *engine)
 {
 	(void)engine;
@@ -71,6 +81,8 @@ static const struct engine_operations operations = {
         .tick = tick,
         .patience = patience,
         .read_counters = read_counters,
+        .read_job = read_job,
+        .forget = forget,
         .clocks = no_clocks,
         .close = close_model,
 };
@@ -80,7 +92,7 @@ static unsigned or_default(unsigned number, unsigned by_default)
 	return number ? number : by_default;
 }
 
-static struct aggregator_config configure(const struct engine_config *wanted)
+static struct aggregator_config configure(const struct engine_config *wanted, void *context)
 {
 	struct aggregator_config config = {
 	        .ports = wanted->ports < 2 ? 2 : wanted->ports,
@@ -98,6 +110,8 @@ static struct aggregator_config configure(const struct engine_config *wanted)
 	        .place = {.level = wanted->level,
 	                  .uplinks = wanted->uplinks,
 	                  .id = wanted->number + 1},
+	        .tell = wanted->tell,
+	        .tell_context = context,
 	};
 
 	_Static_assert(sizeof(config.port_priority) == sizeof(wanted->port_priority),
@@ -109,7 +123,7 @@ static struct aggregator_config configure(const struct engine_config *wanted)
 struct engine *model_aggregator_open(const struct engine_config *wanted, engine_emit *emit,
                                      void *context, char *error, size_t error_bytes)
 {
-	const struct aggregator_config config = configure(wanted);
+	const struct aggregator_config config = configure(wanted, context);
 	struct model_engine *model;
 
 	if (config.ports > AGGREGATOR_PORTS_MAX) {

@@ -137,8 +137,10 @@ void close_rtl(engine *base)
 	delete rtl_of(base);
 }
 
-const engine_operations operations = {"rtl", put,  work,     run,           advance, next,
-                                      age,   tick, patience, read_counters, clocks,  close_rtl};
+// The RTL does not tell of its jobs.
+const engine_operations operations = {"rtl",   put,     work,   run,      advance,
+                                      next,    age,     tick,   patience, read_counters,
+                                      nullptr, nullptr, clocks, close_rtl};
 
 template <class Top, unsigned PORTS>
 std::unique_ptr<Pipelines> make(RtlEngine *rtl, const engine_config &config, engine_emit *emit,

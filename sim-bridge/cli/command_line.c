@@ -10,14 +10,23 @@
 #include "common/topology/open.h"
 #include "common/topology/settings.h"
 #include "file_options.h"
+#include "port_options.h"
 #include "replay_options.h"
-#include "sim-bridge/realtime/ports.h"
-#include "sim-bridge/realtime/socket_port.h"
 
 _Static_assert((int)BRIDGE_OPTIONS_HOSTS_MAX == (int)BRIDGE_PORTS_MAX,
                "a host is behind each port");
 
-enum { KEY_PORT = 0x100, KEY_VIRTUAL_TIME, KEY_START_DELAY, KEY_PROGRESS, KEY_CHECK };
+enum {
+	KEY_PORT = 0x100,
+	KEY_VIRTUAL_TIME,
+	KEY_START_DELAY,
+	KEY_PROGRESS,
+	KEY_CHECK,
+	KEY_CONTROL,
+	KEY_CONTROL_MODE,
+	KEY_METRICS,
+	KEY_LOG
+};
 
 static const struct argp_option argp_options[] = {
         {"port", KEY_PORT, "PORT", 0,
@@ -34,6 +43,18 @@ static const struct argp_option argp_options[] = {
          "Only checks whether a switch with this number of hosts can run with the other options: "
          "exit code 0, or 2 and one line. Takes no --port",
          1},
+        {"control", KEY_CONTROL, "PATH", 0,
+         "Listens on a Unix socket at PATH for ina-ctl, in real time only", 5},
+        {"control-mode", KEY_CONTROL_MODE, "MODE", 0,
+         "The permissions of that socket, as chmod takes them in octal. Default: 600", 5},
+        {"metrics", KEY_METRICS, "[ADDRESS:]PORT", 0,
+         "Serves the counters for Prometheus by HTTP, in real time only. Default address: "
+         "127.0.0.1",
+         5},
+        {"log", KEY_LOG, NULL, 0,
+         "Prints a line on stderr for each job that the model admits, refuses, breaks or ends. "
+         "Always on if a port is a network interface",
+         5},
         {"start-delay", KEY_START_DELAY, "HOST:TIME", 0, "Starts a host this much later", 7},
         {"progress", KEY_PROGRESS, "FILE", OPTION_ARG_OPTIONAL,
          "Prints the virtual time every two seconds, and the share of the work done, which is read "
@@ -41,44 +62,6 @@ static const struct argp_option argp_options[] = {
          7},
         {0},
 };
-
-/* `others`: the values besides fd=N that the option takes. */
-static int parse_fd(struct argp_state *state, const char *option, const char *text,
-                    const char *others)
-{
-	uint64_t fd = 0;
-
-	if (strncmp(text, "fd=", 3) || !ina_parse_whole(text + 3, 0, INT32_MAX, &fd))
-		argp_error(state, "%s %s: must be fd=N, where N is the number of an open socket%s",
-		           option, text, others);
-	return (int)fd;
-}
-
-/* Digits alone are more likely a descriptor without "fd=" than the name of an interface. */
-static bool is_name(const char *text)
-{
-	return text[0] && strncmp(text, "fd=", 3) && text[strspn(text, "0123456789")];
-}
-
-static void parse_port(struct argp_state *state, struct options *options, const char *text)
-{
-	unsigned *count = &options->port_count;
-	const char *name = is_name(text) ? text : NULL;
-	const int fd = name ? -1
-	                    : parse_fd(state, "--port", text,
-	                               ", the name of a network interface, or tap:NAME");
-
-	if (*count == BRIDGE_PORTS_MAX)
-		argp_error(state, "--port %s: more than %d ports", text, BRIDGE_PORTS_MAX);
-	for (unsigned i = 0; i < *count; i++) {
-		const char *other = options->port_names[i];
-
-		if (name ? other && !strcmp(other, name) : options->port_fds[i] == fd)
-			argp_error(state, "--port %s: given twice", text);
-	}
-	options->port_names[*count] = name;
-	options->port_fds[(*count)++] = fd;
-}
 
 static void parse_check(struct argp_state *state, struct options *options, const char *text)
 {
@@ -88,32 +71,6 @@ static void parse_check(struct argp_state *state, struct options *options, const
 		argp_error(state, "--check takes a whole number from 2 to %d, not '%s'",
 		           BRIDGE_PORTS_MAX, text);
 	options->checked_hosts = (unsigned)hosts;
-}
-
-/* Runs after all options: only then is it known whether the run is in virtual time. */
-static void check_ports(struct argp_state *state, struct options *options)
-{
-	const bool is_virtual = options->time.clock_fd >= 0;
-	char reason[160];
-
-	for (unsigned i = 0; i < options->port_count; i++) {
-		const char *name = options->port_names[i];
-
-		if (name && is_virtual)
-			argp_error(state,
-			           "--port %s: network interfaces have no virtual time: leave out "
-			           "--virtual-time",
-			           name);
-		if (!name && !socket_port_is_usable(options->port_fds[i], is_virtual, reason,
-		                                    sizeof(reason)))
-			argp_error(state, "--port fd=%d: %s", options->port_fds[i], reason);
-	}
-	if (options->port_count < 2)
-		argp_error(state, "a switch needs at least two ports: give --port twice");
-	if (is_virtual &&
-	    !socket_port_is_usable(options->time.clock_fd, true, reason, sizeof(reason)))
-		argp_error(state, "--virtual-time: %s", reason);
-	options->fabric.is_virtual = is_virtual;
 }
 
 /* Refuses an option that names a host that does not exist. */
@@ -360,6 +317,19 @@ static void build_fabric(struct argp_state *state, struct options *options)
 	}
 }
 
+static void take_control(struct argp_state *state, struct options *options, int key,
+                         const char *text)
+{
+	if (key == KEY_CONTROL)
+		options->control_path = text;
+	if (key == KEY_CONTROL_MODE)
+		options->control_mode = file_options_read_mode(state, text);
+	if (key == KEY_METRICS)
+		options->metrics_at = text;
+	if (key == KEY_LOG)
+		options->has_log = true;
+}
+
 /* The options that only ina-bridge has are about ports and hosts, and a replay has no hosts. */
 static void refuse_in_replay(struct argp_state *state, int key)
 {
@@ -382,10 +352,10 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
 		state->child_inputs[0] = input;
 		return 0;
 	case KEY_PORT:
-		parse_port(state, options, text);
+		port_options_take(state, options, text);
 		return 0;
 	case KEY_VIRTUAL_TIME:
-		options->time.clock_fd = parse_fd(state, "--virtual-time", text, "");
+		options->time.clock_fd = port_options_read_fd(state, "--virtual-time", text, "");
 		return 0;
 	case KEY_START_DELAY:
 		bridge_options_read_host_time(state, "--start-delay", text, &start);
@@ -393,6 +363,12 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
 		return 0;
 	case KEY_CHECK:
 		parse_check(state, options, text);
+		return 0;
+	case KEY_CONTROL:
+	case KEY_CONTROL_MODE:
+	case KEY_METRICS:
+	case KEY_LOG:
+		take_control(state, options, key, text);
 		return 0;
 	case KEY_PROGRESS:
 		options->time.shows_progress = true;
@@ -414,7 +390,7 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
 		else if (options->is_replay)
 			replay_options_open(state, options);
 		else
-			check_ports(state, options);
+			port_options_check(state, options);
 		check_hosts(state, options);
 		build_fabric(state, options);
 		file_options_check(state, options);
@@ -443,6 +419,7 @@ void options_parse(struct options *options, int argc, char **argv)
 	struct bridge_options_input input = {.take = take_shared, .context = options};
 
 	*options = (struct options){
+	        .control_mode = 0600,
 	        .is_replay = argc > 1 && !strcmp(argv[1], "replay"),
 	        .fabric.seed = 1,
 	        .every_switch.rtl_clock_hz = 250000000,

@@ -2,6 +2,7 @@
 #include "file_options.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -109,4 +110,13 @@ void file_options_check(struct argp_state *state, struct options *options)
 		argp_failure(state, BRIDGE_OPTIONS_EXIT_USAGE, 0, "--pcap-limit: requires --pcap");
 	if (!options->pcap_limit_bytes)
 		options->pcap_limit_bytes = options->is_replay ? UINT64_MAX : PCAP_LIMIT_BYTES;
+}
+
+unsigned file_options_read_mode(struct argp_state *state, const char *text)
+{
+	const unsigned long mode = strtoul(text, NULL, 8);
+
+	if (!*text || text[strspn(text, "01234567")] || mode > 0777)
+		argp_error(state, "--control-mode takes an octal number up to 777, not '%s'", text);
+	return (unsigned)mode;
 }

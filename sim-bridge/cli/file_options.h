@@ -13,4 +13,7 @@
  */
 void file_options_check(struct argp_state *state, struct options *options);
 
+/* Reads the value of --control-mode. */
+unsigned file_options_read_mode(struct argp_state *state, const char *text);
+
 #endif

@@ -10,6 +10,9 @@
 #include "sim-bridge/switch/fabric.h"
 #include "sim-bridge/switch/capture.h"
 #include "sim-bridge/aggregator/engine.h"
+#include "sim-bridge/control/control.h"
+#include "sim-bridge/control/history.h"
+#include "sim-bridge/control/metrics.h"
 #include "sim-bridge/realtime/loop.h"
 #include "sim-bridge/replay/replay.h"
 #include "command_line.h"
@@ -26,7 +29,10 @@ struct program {
 	struct virtual_time time; /* used in virtual time */
 	struct replay replay;     /* used in a replay */
 	struct fabric fabric;
-	FILE *stats; /* or NULL */
+	struct history history;
+	struct control control; /* used with --control */
+	struct metrics metrics; /* used with --metrics */
+	FILE *stats;            /* or NULL */
 	char error[256];
 };
 
@@ -65,6 +71,7 @@ static struct engine *make_engine(struct program *program, struct bridge *bridge
 	        .memory_packets = (unsigned)bridge->config.memory_packets,
 	        .quota = (unsigned)bridge->config.quota,
 	        .vlan_quota = (unsigned)bridge->config.vlan_quota,
+	        .tell = bridge_report,
 	        .clock_hz = program->options.fabric.is_virtual ? bridge->config.rtl_clock_hz : 0,
 	};
 
@@ -118,6 +125,8 @@ static bool open_engines(struct program *program)
 
 	fabric->network.renew = renew_engine;
 	fabric->network.renew_context = program;
+	fabric->network.tell = history_tell;
+	fabric->network.tell_context = &program->history;
 	for (unsigned i = 0; i < fabric->topology->switch_count; i++) {
 		struct bridge *bridge = &fabric->bridges[i];
 
@@ -217,6 +226,76 @@ static const struct port_counts *counts_of(const struct program *program, unsign
 	                           : &program->loop.ports[port].counts;
 }
 
+static void find_counts(const struct program *program,
+                        const struct port_counts *ports[BRIDGE_PORTS_MAX])
+{
+	for (unsigned i = 0; i < program->options.port_count; i++)
+		ports[i] = counts_of(program, i);
+}
+
+/* The counters of --stats in real time, as they are now; `context` is the program. */
+static json_t *counters_now(void *context)
+{
+	struct program *program = context;
+	const struct port_counts *ports[BRIDGE_PORTS_MAX];
+
+	for (unsigned i = 0; i < program->loop.port_count; i++)
+		port_count_lost(&program->loop.ports[i]);
+	find_counts(program, ports);
+	return stats_make(&program->options, &program->fabric, ports, NULL);
+}
+
+static bool open_control(struct program *program, const struct view *view)
+{
+	const struct options *options = &program->options;
+
+	if (!control_open(&program->control, options->control_path, options->control_mode,
+	                  program->error, sizeof(program->error)))
+		return complain(program->error);
+	program->control.view = *view;
+	const struct loop_guest guest = {program->control.epoll_fd, control_run, &program->control};
+
+	return loop_admit(&program->loop, &guest) == 0 || complain(strerror(errno));
+}
+
+static bool open_metrics(struct program *program, const struct view *view)
+{
+	if (!metrics_open(&program->metrics, program->options.metrics_at, program->error,
+	                  sizeof(program->error)))
+		return complain(program->error);
+	program->metrics.view = *view;
+	const struct loop_guest guest = {program->metrics.epoll_fd, metrics_run, &program->metrics};
+
+	return loop_admit(&program->loop, &guest) == 0 || complain(strerror(errno));
+}
+
+/* Prints errors; returns false after one. */
+static bool open_services(struct program *program)
+{
+	const struct options *options = &program->options;
+	const struct view view = {
+	        .fabric = &program->fabric,
+	        .ports = program->loop.ports,
+	        .history = &program->history,
+	        .counters = counters_now,
+	        .counters_context = program,
+	};
+
+	program->history.has_log = options->has_log;
+	for (unsigned i = 0; i < options->port_count; i++)
+		program->history.has_log |= options->port_names[i] != NULL;
+	return (!options->control_path || open_control(program, &view)) &&
+	       (!options->metrics_at || open_metrics(program, &view));
+}
+
+static void close_services(struct program *program)
+{
+	if (program->options.control_path)
+		control_close(&program->control);
+	if (program->options.metrics_at)
+		metrics_close(&program->metrics);
+}
+
 /*
  * Called after the traffic has ended. Writes the rest of the captures before the counters, which
  * say whether the captures are complete. Prints errors; returns false after one.
@@ -226,8 +305,7 @@ static bool write_files(struct program *program)
 	const struct port_counts *ports[BRIDGE_PORTS_MAX];
 	bool good = true;
 
-	for (unsigned i = 0; i < program->options.port_count; i++)
-		ports[i] = counts_of(program, i);
+	find_counts(program, ports);
 	flush_captures(&program->fabric);
 	if (program->stats && !stats_write(program->stats, &program->options, &program->fabric,
 	                                   ports, is_virtual(program) ? &program->time : NULL)) {
@@ -317,10 +395,13 @@ static int run(struct program *program)
 	code = EXIT_SUCCESS;
 	if (program->options.checked_hosts)
 		goto out_engines;
+	code = BRIDGE_OPTIONS_EXIT_USAGE;
+	if (!open_services(program))
+		goto out_services;
 	code = program->options.is_replay ? BRIDGE_OPTIONS_EXIT_USAGE : EXIT_FAILURE;
 	if (!open_files(program)) {
 		close_captures(program);
-		goto out_engines;
+		goto out_services;
 	}
 	run_time(program);
 	bool good = write_files(program);
@@ -331,6 +412,8 @@ static int run(struct program *program)
 	if (stuck)
 		good = complain(stuck);
 	code = good ? EXIT_SUCCESS : EXIT_FAILURE;
+out_services:
+	close_services(program);
 out_engines:
 	close_engines(&program->fabric);
 	return code;
@@ -355,8 +438,11 @@ int main(int argc, char **argv)
 	int code = EXIT_FAILURE;
 
 	ina_streams_open();
-	if (program)
+	if (program) {
+		control_init(&program->control);
+		metrics_init(&program->metrics);
 		options_parse(&program->options, argc, argv);
+	}
 	if (!program ||
 	    frame_pool_open(&program->pool, program->options.port_count * FRAMES_A_PORT) != 0) {
 		complain(strerror(errno));

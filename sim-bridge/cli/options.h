@@ -28,7 +28,11 @@ struct options {
 	struct recording *recording; /* NULL without a replay; the caller closes it */
 	const char *pcap_path;       /* or NULL */
 	uint64_t pcap_limit_bytes;
-	const char *stats_path; /* or NULL */
+	const char *stats_path;   /* or NULL */
+	const char *control_path; /* of the control socket, or NULL */
+	unsigned control_mode;    /* of its file */
+	const char *metrics_at;   /* [ADDRESS:]PORT, or NULL */
+	bool has_log;
 	/* The times of --cut, indexed by host. */
 	struct {
 		uint64_t from_ns; /* or CALENDAR_NEVER */

@@ -119,13 +119,6 @@ static uint64_t clocks_of(const struct bridge *bridge)
 	return bridge->engine ? bridge->engine->operations->clocks(bridge->engine) : 0;
 }
 
-/* The counters that a switch itself has, in addition to its aggregator's. */
-#define SWITCH_COUNTS(X)                                                                           \
-	X(steered_frames)                                                                          \
-	X(engine_resets)                                                                           \
-	X(flooded_frames)                                                                          \
-	X(filtered_frames) X(foreign_joins) X(congested_frames) X(no_memory_frames)
-
 static json_t *switches_object(const struct fabric *fabric)
 {
 	json_t *objects = json_object();
@@ -135,8 +128,8 @@ static json_t *switches_object(const struct fabric *fabric)
 		json_t *object = json_object();
 
 		json_object_set_new(object, "aggregator", aggregator_object(bridge->engine));
-#define X(name) json_object_set_new(object, #name, number(bridge->name));
-		SWITCH_COUNTS(X)
+#define X(name, meaning) json_object_set_new(object, #name, number(bridge->name));
+		BRIDGE_COUNTS(X)
 #undef X
 		add_rtl_clocks(object, clocks_of(bridge));
 		json_object_set_new(objects, fabric->topology->switches[i].name, object);
@@ -191,9 +184,9 @@ static json_t *virtual_object(const struct options *options, const struct virtua
 	return object;
 }
 
-static json_t *stats_object(const struct options *options, const struct fabric *fabric,
-                            const struct port_counts *const ports[BRIDGE_PORTS_MAX],
-                            const struct virtual_time *time)
+json_t *stats_make(const struct options *options, const struct fabric *fabric,
+                   const struct port_counts *const ports[BRIDGE_PORTS_MAX],
+                   const struct virtual_time *time)
 {
 	const unsigned switch_count = fabric->topology->switch_count;
 	json_t *object = json_object();
@@ -204,12 +197,12 @@ static json_t *stats_object(const struct options *options, const struct fabric *
 		json_array_append_new(port_objects, port_object(ports[i], fabric->cables[i].links));
 	json_object_set_new(object, "aggregator", aggregators_object(fabric));
 	json_object_set_new(object, "ports", port_objects);
-#define X(name)                                                                                    \
+#define X(name, meaning)                                                                           \
 	uint64_t name = 0;                                                                         \
 	for (unsigned i = 0; i < switch_count; i++)                                                \
 		name += fabric->bridges[i].name;                                                   \
 	json_object_set_new(object, #name, number(name));
-	SWITCH_COUNTS(X)
+	BRIDGE_COUNTS(X)
 #undef X
 	json_object_set_new(object, "seed", number(options->fabric.seed));
 	for (unsigned i = 0; i < switch_count; i++)
@@ -242,7 +235,7 @@ bool stats_write(FILE *file, const struct options *options, const struct fabric 
                  const struct port_counts *const ports[BRIDGE_PORTS_MAX],
                  const struct virtual_time *time)
 {
-	json_t *object = stats_object(options, fabric, ports, time);
+	json_t *object = stats_make(options, fabric, ports, time);
 	bool written = json_dumpf(object, file, JSON_INDENT(2)) == 0 && fputc('\n', file) != EOF;
 
 	json_decref(object);

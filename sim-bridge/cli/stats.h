@@ -6,6 +6,7 @@
 #ifndef INA_BRIDGE_STATS_H
 #define INA_BRIDGE_STATS_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -14,6 +15,11 @@
 #include "command_line.h"
 #include "sim-bridge/switch/port_counts.h"
 #include "sim-bridge/virtual/virtual_time.h"
+
+/* Returns the object. `time`: NULL in real time. The caller owns it. */
+json_t *stats_make(const struct options *options, const struct fabric *fabric,
+                   const struct port_counts *const ports[BRIDGE_PORTS_MAX],
+                   const struct virtual_time *time);
 
 /*
  * Creates the file, so that a path that cannot be written is reported at the start.

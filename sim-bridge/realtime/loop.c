@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include "loop.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -17,7 +18,13 @@
 #include "ports.h"
 
 /* epoll tags: the port numbers come first. */
-enum { TAG_SIGNAL = BRIDGE_PORTS_MAX, TAG_TIMER, TAG_CHANGES, TAGS };
+enum {
+	TAG_SIGNAL = BRIDGE_PORTS_MAX,
+	TAG_TIMER,
+	TAG_CHANGES,
+	TAG_GUEST,
+	TAGS = TAG_GUEST + LOOP_GUESTS_MAX
+};
 
 static int watch(struct loop *loop, int operation, int fd, uint32_t events, uint32_t tag)
 {
@@ -71,6 +78,13 @@ int loop_open(struct loop *loop, struct frame_pool *pool, const int *port_fds,
 	if (loop->epoll_fd < 0 || loop->signal_fd < 0 || loop->timer_fd < 0)
 		return -1;
 	return watch_all(loop);
+}
+
+int loop_admit(struct loop *loop, const struct loop_guest *guest)
+{
+	assert(loop->guest_count < LOOP_GUESTS_MAX);
+	loop->guests[loop->guest_count] = *guest;
+	return watch(loop, EPOLL_CTL_ADD, guest->fd, EPOLLIN, TAG_GUEST + loop->guest_count++);
 }
 
 void loop_close(struct loop *loop)
@@ -217,6 +231,12 @@ static bool take_events(struct loop *loop, const struct epoll_event *events, int
 		if (tag == TAG_CHANGES) {
 			if (!interfaces_read(loop->changes_fd, follow_change, loop))
 				look_again(loop);
+			continue;
+		}
+		if (tag >= TAG_GUEST) {
+			const struct loop_guest *guest = &loop->guests[tag - TAG_GUEST];
+
+			guest->run(guest->context, wall_ns(loop));
 			continue;
 		}
 		if (events[i].events & EPOLLOUT)

@@ -8,6 +8,15 @@
 #include "sim-bridge/switch/fabric.h"
 #include "port.h"
 
+enum { LOOP_GUESTS_MAX = 2 };
+
+/* A part of the program that the loop runs when its descriptor is readable. */
+struct loop_guest {
+	int fd;
+	void (*run)(void *context, uint64_t time_ns);
+	void *context;
+};
+
 struct loop {
 	struct fabric *fabric;
 	struct frame_pool *pool;
@@ -19,7 +28,9 @@ struct loop {
 	int epoll_fd;
 	int signal_fd;
 	int timer_fd;
-	int changes_fd;    /* of interfaces; -1 if no port is one */
+	int changes_fd; /* of interfaces; -1 if no port is one */
+	struct loop_guest guests[LOOP_GUESTS_MAX];
+	unsigned guest_count;
 	uint64_t timer_ns; /* the time for which the timer is set, or CALENDAR_NEVER */
 };
 
@@ -31,6 +42,12 @@ struct loop {
 int loop_open(struct loop *loop, struct frame_pool *pool, const int *port_fds,
               const char *const *port_names, unsigned port_count, char *error, size_t error_bytes);
 void loop_close(struct loop *loop);
+
+/*
+ * Takes at most LOOP_GUESTS_MAX guests, which keep ownership of their descriptors. Returns 0, or -1
+ * with errno.
+ */
+int loop_admit(struct loop *loop, const struct loop_guest *guest);
 
 /* Implements fabric_transmit; `context` is the loop. */
 bool loop_transmit(void *context, unsigned port, uint64_t time_ns, struct frame *frame);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/random.h"
+#include "wire/ina_wire.h"
 #include "flow.h"
 
 /*
@@ -165,13 +166,42 @@ void bridge_aggregated(void *context, unsigned port, const uint8_t *bytes, size_
 	forward(bridge, port, frame);
 }
 
-static bool is_steered(const struct bridge *bridge, const struct frame *frame)
+void bridge_report(void *context, const struct report_event *event)
+{
+	const struct bridge *bridge = context;
+
+	if (bridge->network->tell)
+		bridge->network->tell(bridge->network->tell_context, bridge, event);
+}
+
+/* True if the frame is the JOIN of a job that has no context. */
+static bool is_new_job(const struct bridge *bridge, const struct frame *frame)
+{
+	const struct engine *engine = bridge->engine;
+	struct ina_wire_header join;
+	struct report_job job;
+
+	if (!frame->roce.is_join || !engine->operations->read_job)
+		return false;
+	memcpy(&join, frame->bytes + frame->roce.payload_at, sizeof(join));
+	for (unsigned i = 0; i < engine->jobs; i++)
+		if (engine->operations->read_job(engine, i, &job) && job.job_id == join.job_id)
+			return false;
+	return true;
+}
+
+static bool is_steered(struct bridge *bridge, const struct frame *frame)
 {
 	uint64_t off_after = bridge->config.off_after;
 
 	if (off_after && bridge->steered_frames >= off_after)
 		return false;
-	return bridge->engine && is_for_aggregation(bridge, frame);
+	if (!bridge->engine || !is_for_aggregation(bridge, frame))
+		return false;
+	if (!bridge->network->is_draining || !is_new_job(bridge, frame))
+		return true;
+	bridge->drained_joins++;
+	return false;
 }
 
 static void run_engine(struct bridge *bridge)
@@ -212,6 +242,15 @@ static void catch_up(struct bridge *bridge, uint64_t time_ns)
 		operations->tick(bridge->engine);
 	for (unsigned i = 0; i < ENDS && i < bridge->patience_ends - patience_ends; i++)
 		operations->patience(bridge->engine);
+}
+
+void bridge_update(struct bridge *bridge, uint64_t time_ns)
+{
+	if (!bridge->engine)
+		return;
+	bridge->time_ns = time_ns;
+	run_engine(bridge);
+	catch_up(bridge, time_ns);
 }
 
 void bridge_reset_engine(struct bridge *bridge, uint64_t time_ns)

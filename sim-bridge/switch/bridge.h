@@ -64,6 +64,10 @@ typedef bool bridge_is_avoided(void *context, unsigned cable, uint64_t time_ns);
  */
 typedef struct engine *bridge_renew(void *context, struct bridge *bridge);
 
+/* Something has happened to a job of the bridge's aggregator. */
+typedef void bridge_tell(void *context, const struct bridge *bridge,
+                         const struct report_event *event);
+
 /* The parts that all switches of a fabric share. */
 struct bridge_network {
 	struct frame_pool *pool;
@@ -78,7 +82,21 @@ struct bridge_network {
 	void *send_context;            /* the context of the three functions above */
 	bridge_renew *renew;           /* used by bridge_reset_engine() */
 	void *renew_context;
+	bridge_tell *tell; /* or NULL */
+	void *tell_context;
+	bool is_draining; /* JOINs of jobs without a context pass the aggregators by */
 };
+
+/* The counters that a switch itself has, in addition to its aggregator's. */
+#define BRIDGE_COUNTS(X)                                                                           \
+	X(steered_frames, "frames that went to the aggregator")                                    \
+	X(engine_resets, "resets of the aggregator")                                               \
+	X(flooded_frames, "frames sent to all ports")                                              \
+	X(filtered_frames, "dropped: they would have left by the port they came in on")            \
+	X(drained_joins, "JOINs that passed the aggregator by while it was draining")              \
+	X(foreign_joins, "JOINs dropped: their source was last seen at another port")              \
+	X(congested_frames, "marked: the queue in which their sums leave is too long")             \
+	X(no_memory_frames, "emitted by the aggregator, dropped: no frame was free")
 
 struct bridge {
 	struct bridge_config config;
@@ -98,13 +116,9 @@ struct bridge {
 	/* Ends of quiet times, and of patience, since time 0 that the engine has received. */
 	uint64_t quiet_ends, patience_ends;
 
-	uint64_t steered_frames;
-	uint64_t engine_resets;
-	uint64_t flooded_frames;
-	uint64_t filtered_frames;  /* dropped: they would have left by the port they came in on */
-	uint64_t foreign_joins;    /* dropped: their source was last seen at another port */
-	uint64_t congested_frames; /* marked: the queue in which their sums leave is too long */
-	uint64_t no_memory_frames; /* emitted by the aggregator, dropped: no frame was free */
+#define X(name, meaning) uint64_t name;
+	BRIDGE_COUNTS(X)
+#undef X
 };
 
 /* If the bridge has an engine, the caller sets `engine` afterwards and keeps its ownership. */
@@ -126,6 +140,9 @@ void bridge_reset_engine(struct bridge *bridge, uint64_t time_ns);
 /* Call this before time advances: enters the next end of a time-to-live into the calendar. */
 void bridge_keep_ageing(struct bridge *bridge);
 
+/* Brings the jobs of the aggregator up to date, as the next frame would. */
+void bridge_update(struct bridge *bridge, uint64_t time_ns);
+
 /* Does part of the aggregator's pending work. Returns true if more is left. */
 bool bridge_work(struct bridge *bridge, uint64_t time_ns);
 
@@ -134,5 +151,8 @@ void bridge_finish(struct bridge *bridge);
 
 /* Implements engine_emit; `context` is the bridge. Forwards the frame as if it came from `port`. */
 void bridge_aggregated(void *context, unsigned port, const uint8_t *frame, size_t length);
+
+/* Implements report_tell; `context` is the bridge. */
+void bridge_report(void *context, const struct report_event *event);
 
 #endif

@@ -42,7 +42,10 @@ static void enter(struct fabric *fabric, unsigned cable, uint64_t time_ns, struc
 
 	capture(fabric, cable, LINK_DOWN, time_ns, CAPTURE_IN, frame);
 	forwarding_learn(&fabric->hosts, frame->bytes + PACKET_SOURCE_MAC_AT, at->lower);
-	if (!sources_admit(&fabric->sources, at->lower, frame)) {
+	const bool is_foreign = !sources_admit(&fabric->sources, at->lower, frame);
+
+	sights_take(&fabric->sights, at->lower, time_ns, is_foreign, frame);
+	if (is_foreign) {
 		bridge->foreign_joins++;
 		frame_drop(frame);
 		return;

@@ -20,6 +20,7 @@
 #include "capture.h"
 #include "common/topology/topology.h"
 #include "cable_direction.h"
+#include "sights.h"
 
 /*
  * A frame leaves to `host`; its reference passes to the callee, which returns false if it had to
@@ -84,6 +85,7 @@ struct fabric {
 	struct calendar calendar;
 	struct forwarding hosts;   /* the host of each MAC address */
 	struct forwarding sources; /* the host of each source IP address */
+	struct sights sights;
 	struct topology_routes routes;
 	struct bridge_network network;
 	struct bridge *bridges;      /* by number in the topology */

@@ -76,8 +76,11 @@ struct roce roce_read(const uint8_t *bytes, unsigned length)
 	roce.is_send = opcode <= PACKET_SEND_ONLY_IMMEDIATE;
 	roce.is_answer = opcode >= PACKET_READ_RESPONSE_FIRST && opcode <= PACKET_ATOMIC_ACK;
 	roce.is_marked = is_marked(&roce, ip);
-	roce.is_join = roce.is_marked && opcode == PACKET_SEND_ONLY &&
-	               is_join(bytes + payload_at, length - payload_at);
+	roce.payload_at = (uint16_t)payload_at;
+	if (opcode == PACKET_SEND_ONLY && is_join(bytes + payload_at, length - payload_at)) {
+		roce.is_join = roce.is_marked;
+		roce.lacks_mark = !roce.is_marked;
+	}
 	roce.source_port = packet_be16(udp + PACKET_UDP_SPORT_AT);
 	return roce;
 }

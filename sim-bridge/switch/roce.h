@@ -19,10 +19,12 @@ struct roce {
 	bool is_roce;
 	/* The service is a reliable connection. The fields below are 0 or false if it is not. */
 	bool is_rc;
-	bool is_send;   /* one of the six SEND opcodes */
-	bool is_answer; /* an acknowledgement or another response, not a request */
-	bool is_marked; /* the DSCP is that of aggregation traffic (docs/protocol.md, Marking) */
-	bool is_join;   /* an aggregator would take it for a JOIN (A connection's life) */
+	bool is_send;    /* one of the six SEND opcodes */
+	bool is_answer;  /* an acknowledgement or another response, not a request */
+	bool is_marked;  /* the DSCP is that of aggregation traffic (docs/protocol.md, Marking) */
+	bool is_join;    /* an aggregator would take it for a JOIN (A connection's life) */
+	bool lacks_mark; /* it has the form of a JOIN, but not the mark */
+	uint16_t payload_at;  /* the byte after the BTH */
 	uint16_t source_port; /* of UDP; it selects the frame's tree (Trees) */
 };
 

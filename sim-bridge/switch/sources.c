@@ -21,33 +21,34 @@ static uint64_t mix(uint64_t number, const uint8_t *bytes, unsigned count)
 	return number;
 }
 
-/* Writes the MAC address for the frame's IP source. Returns false if there is no IP. */
-static bool stand_in(const struct frame *frame, uint8_t *mac)
+/* Writes the MAC address for an IP address (4 or 16 bytes). */
+static void stand_in(uint16_t vlan_id, enum ip_version ip, const uint8_t *address, uint8_t *mac)
 {
-	const uint8_t *ip = frame->bytes + frame->roce.ip_at;
-	uint64_t number = 1 + frame->roce.vlan_id;
+	const uint64_t number = mix(1 + vlan_id, address, ip == IP_V6 ? 16 : 4);
 
-	switch (frame->roce.ip) {
-	case IP_V4:
-		number = mix(number, ip + PACKET_IPV4_SOURCE_AT, 4);
-		break;
-	case IP_V6:
-		number = mix(number, ip + PACKET_IPV6_SOURCE_AT, 16);
-		break;
-	case IP_NONE:
-		return false;
-	}
 	memcpy(mac, &number, PACKET_MAC_BYTES);
 	mac[0] = LOCAL;
-	return true;
+}
+
+int sources_find(const struct forwarding *sources, uint16_t vlan_id, enum ip_version ip,
+                 const uint8_t *address)
+{
+	uint8_t mac[PACKET_MAC_BYTES];
+
+	stand_in(vlan_id, ip, address, mac);
+	return forwarding_find(sources, mac);
 }
 
 bool sources_admit(struct forwarding *sources, unsigned host, const struct frame *frame)
 {
 	uint8_t mac[PACKET_MAC_BYTES];
 
-	if (!stand_in(frame, mac))
+	if (frame->roce.ip == IP_NONE)
 		return true;
+	stand_in(frame->roce.vlan_id, frame->roce.ip,
+	         frame->bytes + frame->roce.ip_at +
+	                 (frame->roce.ip == IP_V6 ? PACKET_IPV6_SOURCE_AT : PACKET_IPV4_SOURCE_AT),
+	         mac);
 	const int known = forwarding_find(sources, mac);
 
 	if (known == (int)host)

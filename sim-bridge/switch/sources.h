@@ -14,4 +14,8 @@
  */
 bool sources_admit(struct forwarding *sources, unsigned host, const struct frame *frame);
 
+/* Returns the host at which an IP address (4 or 16 bytes) was last seen, or FORWARDING_FLOOD. */
+int sources_find(const struct forwarding *sources, uint16_t vlan_id, enum ip_version ip,
+                 const uint8_t *address);
+
 #endif

@@ -183,10 +183,11 @@ class Network:
             assert time.monotonic() < end, self.lines()
             time.sleep(0.01)
 
-    def lines(self):
-        """The lines on stderr, without the name of the program."""
+    def lines(self, of_jobs=False):
+        """The lines on stderr, without the name of the program: those about jobs, or all others."""
         lines = (self.folder / "errors").read_text(encoding="utf-8").splitlines()
-        return [line.removeprefix("ina-bridge: ") for line in lines]
+        lines = [line.removeprefix("ina-bridge: ") for line in lines]
+        return [line for line in lines if line.startswith("job 0x") == of_jobs]
 
     def wait_for(self, *lines):
         """Waits until stderr has exactly these lines."""
