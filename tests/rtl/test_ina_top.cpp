@@ -66,7 +66,9 @@ class Comparison
 		                            0,
 		                            vlan_quota,
 		                            {},
-		                            trusted};
+		                            trusted,
+		                            nullptr,
+		                            nullptr};
 
 		for (unsigned port = 0; port < PORTS; port++) {
 			config.port_priority[port] = static_cast<uint8_t>(seed >> 3 * port & 7);
