@@ -131,19 +131,22 @@ static void set_timer(struct loop *loop)
 struct input_context {
 	struct loop *loop;
 	unsigned port;
+	uint64_t time_ns; /* of all frames of the batch; 0 before the first one */
 };
 
 /* Implements port_take. */
 static void take_frame(void *context, struct frame *frame)
 {
-	const struct input_context *from = context;
+	struct input_context *from = context;
 
-	fabric_receive(from->loop->fabric, from->port, wall_ns(from->loop), frame);
+	if (from->time_ns == 0)
+		from->time_ns = wall_ns(from->loop);
+	fabric_receive(from->loop->fabric, from->port, from->time_ns, frame);
 }
 
 static void read_port(struct loop *loop, unsigned port)
 {
-	struct input_context context = {loop, port};
+	struct input_context context = {.loop = loop, .port = port};
 	const struct port_input input = {loop->pool, take_frame, &context};
 
 	port_read(&loop->ports[port], &input);
