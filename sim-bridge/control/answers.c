@@ -123,17 +123,13 @@ static json_t *late_ranks(const struct report_job *job, const char *state)
 /* A job waits only if some rank's packets wait. */
 static const char *state_of(const struct report_job *job)
 {
-	bool has_waiting = false;
-
-	for (unsigned port = 0; port < REPORT_PORTS_MAX; port++)
-		has_waiting |= job->members[port].waiting_packets && !job->members[port].is_down;
 	if (job->is_ending)
 		return "ending";
 	if (job->is_broken)
 		return "broken";
 	if (job->joined_count < job->child_count)
 		return "joining";
-	if (has_waiting)
+	if (view_has_waiting(job))
 		return "waiting";
 	return job->above_packets ? "above" : "idle";
 }

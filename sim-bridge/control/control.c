@@ -212,11 +212,6 @@ static void answer(struct control *control, struct control_client *client, uint6
 	give_time(client);
 }
 
-static bool is_later(void)
-{
-	return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
-}
-
 static void receive(struct control_client *client)
 {
 	const ssize_t got = recv(client->fd, client->request + client->request_bytes,
@@ -224,7 +219,7 @@ static void receive(struct control_client *client)
 
 	if (got > 0)
 		client->request_bytes += (size_t)got;
-	else if (got == 0 || !is_later())
+	else if (got == 0 || !port_is_later(errno))
 		end_client(client);
 }
 
@@ -233,7 +228,7 @@ static void send_answer(struct control_client *client)
 	const ssize_t sent = send(client->fd, client->answer + client->sent_bytes,
 	                          client->answer_bytes - client->sent_bytes, MSG_NOSIGNAL);
 
-	if (sent < 0 && !is_later()) {
+	if (sent < 0 && !port_is_later(errno)) {
 		end_client(client);
 		return;
 	}

@@ -115,22 +115,12 @@ __attribute__((format(printf, 4, 5))) static void print(struct history *history,
 	fputc('\n', stderr);
 }
 
-static bool read_job(const struct bridge *bridge, uint64_t job_id, struct report_job *job)
-{
-	const struct engine *engine = bridge->engine;
-
-	for (unsigned i = 0; i < engine->jobs; i++)
-		if (engine->operations->read_job(engine, i, job) && job->job_id == job_id)
-			return true;
-	return false;
-}
-
 static void print_joined(struct history *history, const struct bridge *bridge,
                          const struct report_event *event)
 {
 	struct report_job job;
 
-	if (!read_job(bridge, event->job_id, &job) || job.members[event->port].is_down)
+	if (!bridge_find_job(bridge, event->job_id, &job) || job.members[event->port].is_down)
 		return;
 	if (job.joined_count == 1)
 		print(history, bridge, event->job_id,
@@ -147,7 +137,7 @@ static void print_ended(struct history *history, const struct bridge *bridge,
 	const uint64_t begin_ns = history_begin(history, bridge->number, event->job_id);
 	struct report_job job = {0};
 
-	read_job(bridge, event->job_id, &job);
+	bridge_find_job(bridge, event->job_id, &job);
 	print(history, bridge, event->job_id, "ended after %.1f s and %" PRIu64 " summed packets",
 	      begin_ns ? (double)(bridge->time_ns - begin_ns) * 1e-9 : 0., job.packets);
 }
@@ -218,7 +208,7 @@ void history_tell(void *context, const struct bridge *bridge, const struct repor
 
 	if (is_repeated(history, &now))
 		return;
-	if (event->kind == REPORT_JOINED && read_job(bridge, event->job_id, &job) &&
+	if (event->kind == REPORT_JOINED && bridge_find_job(bridge, event->job_id, &job) &&
 	    job.joined_count == 1)
 		begin_job(history, bridge, event->job_id);
 	if (history->has_log)

@@ -26,19 +26,19 @@ static void head(FILE *out, const char *name, const char *type, const char *help
 static void write_aggregators(FILE *out, const struct view *view)
 {
 	const struct topology *topology = view->fabric->topology;
+	const struct bridge *bridges = view->fabric->bridges;
+	struct ina_counters counts[TOPOLOGY_SWITCHES_MAX];
 
+	for (unsigned i = 0; i < topology->switch_count; i++)
+		if (bridges[i].engine)
+			bridges[i].engine->operations->read_counters(bridges[i].engine, &counts[i]);
 #define X(counter, meaning)                                                                        \
 	head(out, "ina_aggregator_" #counter "_total", "counter", meaning);                        \
-	for (unsigned i = 0; i < topology->switch_count; i++) {                                    \
-		const struct engine *engine = view->fabric->bridges[i].engine;                     \
-		struct ina_counters counts;                                                        \
-                                                                                                   \
-		if (!engine)                                                                       \
-			continue;                                                                  \
-		engine->operations->read_counters(engine, &counts);                                \
-		fprintf(out, "ina_aggregator_" #counter "_total{switch=\"%s\"} %" PRIu64 "\n",     \
-		        topology->switches[i].name, counts.counter);                               \
-	}
+	for (unsigned i = 0; i < topology->switch_count; i++)                                      \
+		if (bridges[i].engine)                                                             \
+			fprintf(out,                                                               \
+			        "ina_aggregator_" #counter "_total{switch=\"%s\"} %" PRIu64 "\n",  \
+			        topology->switches[i].name, counts[i].counter);
 	INA_COUNTERS(X)
 #undef X
 }

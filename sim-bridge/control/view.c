@@ -30,3 +30,11 @@ int view_host(const struct view *view, unsigned number, unsigned port)
 		return -1;
 	return (int)topology->cables[of->cables[port]].lower;
 }
+
+bool view_has_waiting(const struct report_job *job)
+{
+	for (unsigned port = 0; port < REPORT_PORTS_MAX; port++)
+		if (job->members[port].waiting_packets && !job->members[port].is_down)
+			return true;
+	return false;
+}

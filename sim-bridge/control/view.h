@@ -31,4 +31,7 @@ const char *view_port_name(const struct view *view, unsigned host, char *text);
 /* The host at a child port of a switch, or -1 if it leads to a switch. */
 int view_host(const struct view *view, unsigned number, unsigned port);
 
+/* True if packets of some child wait for those of others. */
+bool view_has_waiting(const struct report_job *job);
+
 #endif

@@ -66,8 +66,9 @@ static void ask_ports(struct why *why)
 			    host, name);
 		if (port->counts.dropped_send_error)
 			say(why,
-			    "port %u%s: %" PRIu64 " frames were longer than its MTU %u: raise the "
-			    "MTU, or lower that of the hosts",
+			    "port %u%s: the kernel has refused %" PRIu64 " frames, mostly because "
+			    "they are longer than the MTU, %u: raise it, or lower that of the "
+			    "hosts",
 			    host, name, port->counts.dropped_send_error, port->mtu);
 	}
 }
@@ -159,14 +160,9 @@ static bool is_served(const struct why *why, uint64_t job_id)
 {
 	struct report_job job;
 
-	for (unsigned i = 0; i < why->fabric->topology->switch_count; i++) {
-		const struct engine *engine = why->fabric->bridges[i].engine;
-
-		for (unsigned at = 0; engine && engine->operations->read_job && at < engine->jobs;
-		     at++)
-			if (engine->operations->read_job(engine, at, &job) && job.job_id == job_id)
-				return true;
-	}
+	for (unsigned i = 0; i < why->fabric->topology->switch_count; i++)
+		if (bridge_find_job(&why->fabric->bridges[i], job_id, &job))
+			return true;
 	return false;
 }
 
@@ -316,11 +312,7 @@ static void ask_joins(struct why *why)
 /* A complete job waits for the ranks without packets, if other ranks have some. */
 static void ask_job(struct why *why, unsigned number, const struct report_job *job)
 {
-	bool has_waiting = false;
-
-	for (unsigned port = 0; port < REPORT_PORTS_MAX; port++)
-		has_waiting |= job->members[port].waiting_packets && !job->members[port].is_down;
-	if (!has_waiting || job->is_broken || job->joined_count < job->child_count)
+	if (!view_has_waiting(job) || job->is_broken || job->joined_count < job->child_count)
 		return;
 	for (unsigned port = 0; port < REPORT_PORTS_MAX; port++) {
 		const struct report_member *member = &job->members[port];

@@ -174,20 +174,28 @@ void bridge_report(void *context, const struct report_event *event)
 		bridge->network->tell(bridge->network->tell_context, bridge, event);
 }
 
+bool bridge_find_job(const struct bridge *bridge, uint64_t job_id, struct report_job *job)
+{
+	const struct engine *engine = bridge->engine;
+
+	if (!engine || !engine->operations->read_job)
+		return false;
+	for (unsigned i = 0; i < engine->jobs; i++)
+		if (engine->operations->read_job(engine, i, job) && job->job_id == job_id)
+			return true;
+	return false;
+}
+
 /* True if the frame is the JOIN of a job that has no context. */
 static bool is_new_job(const struct bridge *bridge, const struct frame *frame)
 {
-	const struct engine *engine = bridge->engine;
 	struct ina_wire_header join;
 	struct report_job job;
 
-	if (!frame->roce.is_join || !engine->operations->read_job)
+	if (!frame->roce.is_join || !bridge->engine->operations->read_job)
 		return false;
 	memcpy(&join, frame->bytes + frame->roce.payload_at, sizeof(join));
-	for (unsigned i = 0; i < engine->jobs; i++)
-		if (engine->operations->read_job(engine, i, &job) && job.job_id == join.job_id)
-			return false;
-	return true;
+	return !bridge_find_job(bridge, join.job_id, &job);
 }
 
 static bool is_steered(struct bridge *bridge, const struct frame *frame)

@@ -152,6 +152,12 @@ void bridge_finish(struct bridge *bridge);
 /* Implements engine_emit; `context` is the bridge. Forwards the frame as if it came from `port`. */
 void bridge_aggregated(void *context, unsigned port, const uint8_t *frame, size_t length);
 
+/*
+ * Reads the job with this id. Returns false if no context has it, or if the switch has no
+ * aggregator that tells of its jobs.
+ */
+bool bridge_find_job(const struct bridge *bridge, uint64_t job_id, struct report_job *job);
+
 /* Implements report_tell; `context` is the bridge. */
 void bridge_report(void *context, const struct report_event *event);
 
