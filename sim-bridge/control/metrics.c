@@ -183,19 +183,41 @@ static bool read_address(const char *where, struct sockaddr_in *address)
 	return true;
 }
 
-/* Returns 0, or -1 with errno. */
+/* Returns the socket, or -1 with errno. */
+static int open_socket(const struct sockaddr_in *address)
+{
+	const int on = 1;
+	const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (fd < 0)
+		return -1;
+	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) == 0 &&
+	    bind(fd, (const struct sockaddr *)address, sizeof(*address)) == 0 &&
+	    listen(fd, CLIENTS) == 0)
+		return fd;
+	const int error = errno;
+
+	close(fd);
+	errno = error;
+	return -1;
+}
+
+/* Returns 0, or -1 with errno. The daemon, which leaves no certain errno, gets an open socket, and
+ * closes it. */
 static int open_daemon(struct metrics *metrics, const struct sockaddr_in *address)
 {
 	struct epoll_event event = {.events = EPOLLIN};
 	const union MHD_DaemonInfo *info;
+	const int fd = open_socket(address);
 
-	errno = 0;
+	if (fd < 0)
+		return -1;
 	metrics->daemon = MHD_start_daemon(
-	        MHD_USE_EPOLL, 0, NULL, NULL, take_request, metrics, MHD_OPTION_SOCK_ADDR, address,
+	        MHD_USE_EPOLL, 0, NULL, NULL, take_request, metrics, MHD_OPTION_LISTEN_SOCKET, fd,
 	        MHD_OPTION_CONNECTION_LIMIT, (unsigned)CLIENTS, MHD_OPTION_CONNECTION_TIMEOUT,
 	        (unsigned)PATIENCE_S, MHD_OPTION_END);
 	if (!metrics->daemon) {
-		errno = errno ? errno : EIO;
+		errno = EIO;
 		return -1;
 	}
 	info = MHD_get_daemon_info(metrics->daemon, MHD_DAEMON_INFO_EPOLL_FD);
