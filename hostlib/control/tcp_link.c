@@ -204,7 +204,7 @@ int ina_link_send(struct ina_link *link, const struct ina_control_frame *frame, 
 
 bool ina_link_is_silent(const struct ina_link *link)
 {
-	struct tcp_info info;
+	struct tcp_info info = {0};
 	socklen_t info_size = sizeof(info);
 	uint32_t timeout_ms = 0;
 	socklen_t size = sizeof(timeout_ms);
@@ -212,6 +212,10 @@ bool ina_link_is_silent(const struct ina_link *link)
 
 	if (getsockopt(link->fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &timeout_ms, &size) != 0 ||
 	    getsockopt(link->fd, IPPROTO_TCP, TCP_INFO, &info, &info_size) != 0)
+		return false;
+	/* An emulator may give less than Linux does. */
+	if (info_size <
+	    offsetof(struct tcp_info, tcpi_last_ack_recv) + sizeof(info.tcpi_last_ack_recv))
 		return false;
 	silent_ms = info.tcpi_last_ack_recv < info.tcpi_last_data_recv ? info.tcpi_last_ack_recv
 	                                                               : info.tcpi_last_data_recv;
