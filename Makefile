@@ -180,7 +180,7 @@ waves: need-demo+docs kernel programs ## one all-reduce on two hosts, with every
 	@scripts/waves.sh $(BUILD)
 
 SECONDS ?= 60
-fuzz: build ## fuzz the model and the bridge, SECONDS=60 each; the inputs that are kept also run through the RTL
+fuzz: build ## fuzz the model and the bridge, SECONDS=60 for each of nine fuzzers; the inputs that are kept also run through the RTL; then hostile frames at full rate, and memory must not grow (15 minutes)
 	@tests/fuzz/run.sh explore $(SECONDS) $(BUILD)
 
 # == The RTL as hardware

@@ -5,7 +5,7 @@
 #                                 The inputs that it keeps are in BUILD/fuzz/test/NAME.
 # run.sh explore SECONDS BUILD    runs each fuzzer for SECONDS, from the end of the last exploration.
 #                                 The inputs that it keeps are in BUILD/fuzz/explored. Then runs all
-#                                 of them through the RTL.
+#                                 of them through the RTL, and floods ina-bridge for as long.
 # An input that fails is left in BUILD/fuzz, and `BUILD/fuzz_NAME FILE` runs it alone.
 set -euo pipefail
 
@@ -60,6 +60,8 @@ explore)
 		fuzz "$name" "$3" "$3/fuzz/explored/$name" -max_total_time="$2"
 	done
 	"$3/replay_ina_top" "$3/fuzz/seeds/model" "$3/fuzz/explored/model"
+	INA_FLOOD_S=$2 INA_BRIDGE=$(realpath "$3")/ina-bridge /usr/bin/python3 -B -m pytest -q -rP -p no:cacheprovider \
+		"$(dirname "$0")/../sim-bridge/test_flood.py"
 	;;
 *)
 	fail "usage: run.sh seeds BUILD, run.sh test NAME RUNS BUILD, or run.sh explore SECONDS BUILD"
