@@ -111,6 +111,11 @@ module formal_ina_pick (
 
   assign uplinks = PORT_COUNT'(uplink) << 1;
 
+  always_comb begin
+    assume (32'(opened_job) < JOB_COUNT && 32'(done_job) < JOB_COUNT);
+    for (int i = 0; i < PATHS; i++) assume (32'(undo_job[i*JOB_W +: JOB_W]) < JOB_COUNT);
+  end
+
   ina_pick #(.PORT_COUNT(PORT_COUNT), .JOB_COUNT(JOB_COUNT), .SLOT_COUNT(SLOT_COUNT)) dut (
       .clk, .rst, .job_window('1), .job_valid, .job_complete, .job_broken, .job_closing, .job_mask, .job_border,
       .job_down, .queue_ready, .queue_waiting, .opened, .opened_job,
@@ -165,8 +170,9 @@ module formal_ina_pick (
     for (int p = 0; p < PORT_COUNT; p++)
       if (issue[p] || issue[PORT_COUNT + p]) issue_slot[p*SLOT_W +: SLOT_W] <= next_slot[p*SLOT_W +: SLOT_W];
   always_comb
-    for (int p = 1; p < PORT_COUNT; p++)
-      if (issue[0] && issue[p]) assume (next_slot[0 +: SLOT_W] == next_slot[p*SLOT_W +: SLOT_W]);
+    for (int p = 0; p < PORT_COUNT; p++)
+      for (int q = 0; q < p; q++)
+        if (issue[q] && issue[p]) assume (next_slot[q*SLOT_W +: SLOT_W] == next_slot[p*SLOT_W +: SLOT_W]);
 
   // The contract of ina_jobs: the state of a job stays until it is freed, and so do a complete job's
   // children. A job is freed when it is broken or closing, and its context is given to another job while it
@@ -275,7 +281,8 @@ module formal_ina_pick (
   end
 
   // ina_resend: the oldest retransmission stays until it is popped. Until then, unless it is a probe, its
-  // job is behind, from the clock before on. It belongs to a flow of its port; the border's asks for a part.
+  // job is behind, from the clock before on, and complete, since its sums have gone. It belongs to a flow of
+  // its port; the border's asks for a part.
   for (genvar p = 0; p < PORT_COUNT; p++) begin : gen_resend
     logic was_there;
     logic [JOB_COUNT-1:0] behind_before;
@@ -284,6 +291,7 @@ module formal_ina_pick (
     logic [JOB_W-1:0] job;
 
     assign job  = resend_job[p*JOB_W +: JOB_W];
+    always_comb assume (32'(job) < JOB_COUNT);
     assign what = {resend_probe[p], resend_part[p], job, resend_slot[p*SLOT_W +: SLOT_W],
                    ordinal_low[p*3 +: 3], quads_low[p]};
     assign resend_part[p] = job_border[p*JOB_COUNT + 32'(job)];
@@ -303,7 +311,7 @@ module formal_ina_pick (
         assume (job_mask[p*JOB_COUNT + 32'(job)] || job_down[p*JOB_COUNT + 32'(job)]);
         assume (resend_pending[p*JOB_COUNT + 32'(job)]);
         if (!resend_probe[p])
-          assume (resend_behind[p*JOB_COUNT + 32'(job)] && behind_before[job]);
+          assume (resend_behind[p*JOB_COUNT + 32'(job)] && behind_before[job] && (job_complete[job] || !job_valid[job]));
       end
     end
   end

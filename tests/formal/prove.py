@@ -33,7 +33,11 @@ class Proof:
     name: str
     depths: dict  # for each mode and for "quick", in clocks; None if it is not run
     sources: list  # names in rtl/, the proved module first
-    constants: dict  # localparams of the sources that get another value, to keep the proof small
+    constants: dict  # localparams of the sources or the harness that get another value
+
+    def harness(self):
+        """The name of the harness: that of the proof, but for what follows a dash."""
+        return self.name.partition("-")[0]
 
 
 @dataclasses.dataclass
@@ -117,6 +121,8 @@ def synthesize(proof, folder, rtl, faulty=None):
     folder.mkdir(parents=True)
     texts = {name: source(rtl, name).read_text() for name in [PACKAGE] + proof.sources}
     texts.update(faulty or {})
+    harness = f"formal_{proof.harness()}"
+    texts[harness] = (HERE / f"{proof.harness()}.sv").read_text()
     for constant, value in proof.constants.items():
         found = 0
         for name, text in texts.items():
@@ -124,16 +130,16 @@ def synthesize(proof, folder, rtl, faulty=None):
                                          rf"\g<1>{value};", text)
             found += count
         if found != 1:
-            raise Trouble(f"{proof.name}: localparam int {constant} is {found} times in its sources")
+            raise Trouble(f"{proof.name}: localparam int {constant} is {found} times in its sources and its harness")
     for name, text in texts.items():
         (folder / f"{name}.sv").write_text(text)
     module = folder / f"{proof.sources[0]}.sv"
     plain = [folder / f"{name}.sv" for name in [PACKAGE] + proof.sources[1:]]
-    formal = [HERE / f"{name}.sv" for name in HELPERS + [proof.name]]
+    formal = [HERE / f"{name}.sv" for name in HELPERS] + [folder / f"{harness}.sv"]
     script = [
         "read_verilog -sv -D SYNTHESIS " + " ".join(map(str, plain)),
         "read_verilog -sv -formal -D SYNTHESIS " + " ".join(map(str, [module] + formal)),
-        f"prep -top formal_{proof.name} -flatten -nordff",
+        f"prep -top {harness} -flatten -nordff",
         # The module has no signal of a name that the harness reads.
         "select -assert-none w:* a:hierconn %i",
         "memory_map", "opt -full", "async2sync", "dffunmap", "opt_clean", "write_smt2 -wires model.smt2",
