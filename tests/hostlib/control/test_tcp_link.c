@@ -245,8 +245,13 @@ static void who_answers_is_not_silent(void **state)
 	int far[2];
 	struct ina_link asked = {.fd = connect_to_here(&far[0])};
 	struct ina_link unasked = {.fd = connect_to_here(&far[1])};
+	struct tcp_info info;
+	socklen_t info_size = sizeof(info);
 
 	(void)state;
+	assert_int_equal(getsockopt(asked.fd, IPPROTO_TCP, TCP_INFO, &info, &info_size), 0);
+	if (info_size < offsetof(struct tcp_info, tcpi_rtt))
+		skip(); /* qemu-user gives four bytes */
 	assert_int_equal(ina_link_prepare(asked.fd, one), 0);
 	assert_int_equal(setsockopt(unasked.fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &timeout_ms,
 	                            sizeof(timeout_ms)),

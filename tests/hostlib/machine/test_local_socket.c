@@ -99,8 +99,8 @@ static int count_fds(void)
 	return count;
 }
 
-/* Sends `count` descriptors as rank `number`, and is sent away. */
-static void intrude(const struct sockaddr_un *name, socklen_t name_size, uint32_t index, int count)
+/* Sends `index` with `count` descriptors. */
+static void send_some(int socket, uint32_t index, int count)
 {
 	alignas(struct cmsghdr) char room[CMSG_SPACE(FDS_MOST * sizeof(int))] = {0};
 	struct iovec data = {.iov_base = &index, .iov_len = sizeof(index)};
@@ -110,19 +110,43 @@ static void intrude(const struct sockaddr_un *name, socklen_t name_size, uint32_
 	                         .msg_control = room,
 	                         .msg_controllen = CMSG_SPACE(bytes)};
 	struct cmsghdr *head = CMSG_FIRSTHDR(&message);
-	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	int lent = 0; /* any descriptor will do */
-	char answer;
 
-	assert_int_equal(connect(fd, (const struct sockaddr *)name, name_size), 0);
 	head->cmsg_level = SOL_SOCKET;
 	head->cmsg_type = SCM_RIGHTS;
 	head->cmsg_len = CMSG_LEN(bytes);
 	for (int i = 0; i < count; i++)
 		memcpy(CMSG_DATA(head) + (size_t)i * sizeof(int), &lent, sizeof(int));
-	assert_int_equal(sendmsg(fd, &message, MSG_NOSIGNAL), sizeof(index));
+	assert_int_equal(sendmsg(socket, &message, MSG_NOSIGNAL), sizeof(index));
+}
+
+/* Sends `count` descriptors as rank `index`, and is sent away. */
+static void intrude(const struct sockaddr_un *name, socklen_t name_size, uint32_t index, int count)
+{
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	char answer;
+
+	assert_int_equal(connect(fd, (const struct sockaddr *)name, name_size), 0);
+	send_some(fd, index, count);
 	assert_true(recv(fd, &answer, 1, 0) <= 0);
 	close(fd);
+}
+
+/* Does the kernel close the descriptors for which the receiver has no room? qemu-user does not. */
+static bool closes_what_is_cut_off(void)
+{
+	const int before = count_fds();
+	uint32_t index;
+	struct iovec data = {.iov_base = &index, .iov_len = sizeof(index)};
+	struct msghdr message = {.msg_iov = &data, .msg_iovlen = 1};
+	int pair[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+	send_some(pair[0], 0, 2);
+	assert_int_equal(recvmsg(pair[1], &message, MSG_CMSG_CLOEXEC), sizeof(index));
+	close(pair[0]);
+	close(pair[1]);
+	return count_fds() == before;
 }
 
 static void others_bring_what_they_like(void **state)
@@ -138,6 +162,8 @@ static void others_bring_what_they_like(void **state)
 	int before;
 
 	(void)state;
+	if (!closes_what_is_cut_off())
+		skip();
 	ina_control_init(&control, 0, 2);
 	leaders = meeting_of(0);
 	assert_int_equal(pthread_create(&thread, NULL, gather, NULL), 0);
