@@ -476,7 +476,7 @@ INA_API const char *ina_error(const ina_comm *comm);
  *
  * Errors: INA_ERR_ARGUMENT leaves the communicator as it was. All ranks get any other error, each
  * in this call or its next one. The contents of recv are then undefined, and all further calls
- * return the same error. The text of INA_ERR_MISMATCH lists the ranks and their calls.
+ * return the same error. The text of INA_ERR_MISMATCH names two ranks and what each called.
  *
  * When the call returns, the buffers are the caller's again. The caller may free or unmap them
  * without telling the library, because the library keeps no registration for a later call. It
@@ -520,7 +520,7 @@ INA_API enum ina_status ina_allreduce_start(ina_comm *comm, const void *send, vo
  * ina_test() and ina_wait() finish those. The library carries out requests of all kinds in the
  * order in which they were started. All ranks call the same collectives in the same order, with the
  * same counts, types, operations and roots. If they do not, all ranks get INA_ERR_MISMATCH, whose
- * text lists the ranks and their calls.
+ * text names two ranks and what each called.
  *
  * The aggregator carries out broadcasts, barriers, and the sums, maxima and minima that it can
  * compute. The hosts carry out the rest. ina_comm_stats() counts the calls of each way.

@@ -36,7 +36,7 @@ class Proof:
     constants: dict  # localparams of the sources or the harness that get another value
 
     def harness(self):
-        """The name of the harness: that of the proof, but for what follows a dash."""
+        """The name of the harness: that of the proof, without what follows a dash."""
         return self.name.partition("-")[0]
 
 
