@@ -291,7 +291,7 @@ static int run_to_end(const char *path, char **argv)
 int lab_bridge_check(const struct lab_options *options)
 {
 	char path[PATH_MAX], hosts[16];
-	char *argv[2 * LAB_BRIDGE_OPTIONS + 8] = {"ina-lab run", "--check", hosts};
+	char *argv[2 * LAB_BRIDGE_OPTIONS + 8] = {"ina-lab run", "--check-hosts", hosts};
 	int count = 3, code;
 
 	if (!find_bridge(path))

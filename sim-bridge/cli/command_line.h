@@ -6,9 +6,12 @@
 #include "options.h"
 
 /*
- * If the command line is invalid, ends the program with one line on stderr. The caller closes the
- * topology and the recording.
+ * Reads the command line and its --config file. If one is invalid, ends the program with one line
+ * on stderr.
  */
 void options_parse(struct options *options, int argc, char **argv);
+
+/* Frees all that options_parse() has made. */
+void options_close(struct options *options);
 
 #endif

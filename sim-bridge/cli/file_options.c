@@ -117,6 +117,7 @@ unsigned file_options_read_mode(struct argp_state *state, const char *text)
 	const unsigned long mode = strtoul(text, NULL, 8);
 
 	if (!*text || text[strspn(text, "01234567")] || mode > 0777)
-		argp_error(state, "--control-mode takes an octal number up to 777, not '%s'", text);
+		argp_failure(state, BRIDGE_OPTIONS_EXIT_USAGE, 0,
+		             "--control-mode takes an octal number up to 777, not '%s'", text);
 	return (unsigned)mode;
 }

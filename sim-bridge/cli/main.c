@@ -385,6 +385,16 @@ static bool check_recording(const struct program *program)
 	       complain(report);
 }
 
+/* For --check FILE. */
+static void print_settings(const struct options *options)
+{
+	if (!options->config_path)
+		return;
+	json_dumpf(options->effective, stdout,
+	           JSON_INDENT(2) | JSON_SORT_KEYS | JSON_REAL_PRECISION(6));
+	putchar('\n');
+}
+
 /* Returns the program's exit code. */
 static int run(struct program *program)
 {
@@ -393,8 +403,10 @@ static int run(struct program *program)
 	if (!open_engines(program))
 		goto out_engines;
 	code = EXIT_SUCCESS;
-	if (program->options.checked_hosts)
+	if (program->options.only_checks) {
+		print_settings(&program->options);
 		goto out_engines;
+	}
 	code = BRIDGE_OPTIONS_EXIT_USAGE;
 	if (!open_services(program))
 		goto out_services;
@@ -419,15 +431,15 @@ out_engines:
 	return code;
 }
 
-/* With --check no port is opened, and no time passes. */
+/* With --check and --check-hosts no port is opened, and no time passes. */
 static bool open_ports(struct program *program)
 {
-	return program->options.checked_hosts || open_time(program) == 0;
+	return program->options.only_checks || open_time(program) == 0;
 }
 
 static void close_ports(struct program *program)
 {
-	if (!program->options.checked_hosts)
+	if (!program->options.only_checks)
 		close_time(program);
 	frame_pool_close(&program->pool);
 }
@@ -460,8 +472,7 @@ int main(int argc, char **argv)
 		fabric_close(&program->fabric);
 	}
 	close_ports(program);
-	topology_close(program->options.fabric.topology);
-	recording_close(program->options.recording);
+	options_close(&program->options);
 	free(program);
 	return code;
 }

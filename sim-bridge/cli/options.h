@@ -5,11 +5,15 @@
 
 #include <stdint.h>
 
+#include "config.h"
 #include "sim-bridge/replay/recording.h"
 #include "sim-bridge/switch/fabric.h"
 #include "sim-bridge/virtual/virtual_time.h"
 
 enum { OPTIONS_NAMED_MAX = 256 };
+
+/* The command line is read first for the name of the file, then after the file. */
+enum options_source { OPTIONS_OF_LINE_FIRST, OPTIONS_OF_FILE, OPTIONS_OF_LINE };
 
 struct options {
 	struct fabric_config fabric;
@@ -21,9 +25,16 @@ struct options {
 	const char
 	        *port_names[BRIDGE_PORTS_MAX]; /* as ports_open() takes them; NULL for a socket */
 	unsigned port_count;
-	unsigned
-	        checked_hosts; /* the count of hosts given with --check, which runs nothing; or 0 */
-	bool is_replay;        /* `replay IN OUT`: pcap_path is OUT */
+	unsigned checked_hosts;      /* the count of hosts given with --check-hosts, or 0 */
+	bool only_checks;            /* --check or --check-hosts: nothing runs */
+	const char *config_path;     /* or NULL */
+	json_t *line;                /* the options of the command line, by name */
+	json_t *effective;           /* all options: defaults, the file's, the command line's */
+	struct config_words words;   /* of the file: other members point into them */
+	char source_name[256];       /* of the program, for errors of the file */
+	enum options_source source;  /* of the options that are read at the moment */
+	const char *user;            /* who runs it after its ports are open, or NULL */
+	bool is_replay;              /* `replay IN OUT`: pcap_path is OUT */
 	const char *replay_path;     /* IN */
 	struct recording *recording; /* NULL without a replay; the caller closes it */
 	const char *pcap_path;       /* or NULL */

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "common/bridge_options.h"
 #include "common/parse.h"
 #include "sim-bridge/realtime/socket_port.h"
 
@@ -12,8 +13,9 @@ int port_options_read_fd(struct argp_state *state, const char *option, const cha
 	uint64_t fd = 0;
 
 	if (strncmp(text, "fd=", 3) || !ina_parse_whole(text + 3, 0, INT32_MAX, &fd))
-		argp_error(state, "%s %s: must be fd=N, where N is the number of an open socket%s",
-		           option, text, others);
+		argp_failure(state, BRIDGE_OPTIONS_EXIT_USAGE, 0,
+		             "%s %s: must be fd=N, where N is the number of an open socket%s",
+		             option, text, others);
 	return (int)fd;
 }
 
@@ -33,12 +35,14 @@ void port_options_take(struct argp_state *state, struct options *options, const 
 	                                    ", the name of a network interface, or tap:NAME");
 
 	if (*count == BRIDGE_PORTS_MAX)
-		argp_error(state, "--port %s: more than %d ports", text, BRIDGE_PORTS_MAX);
+		argp_failure(state, BRIDGE_OPTIONS_EXIT_USAGE, 0, "--port %s: more than %d ports",
+		             text, BRIDGE_PORTS_MAX);
 	for (unsigned i = 0; i < *count; i++) {
 		const char *other = options->port_names[i];
 
 		if (name ? other && !strcmp(other, name) : options->port_fds[i] == fd)
-			argp_error(state, "--port %s: given twice", text);
+			argp_failure(state, BRIDGE_OPTIONS_EXIT_USAGE, 0, "--port %s: given twice",
+			             text);
 	}
 	options->port_names[*count] = name;
 	options->port_fds[(*count)++] = fd;
@@ -53,22 +57,31 @@ void port_options_check(struct argp_state *state, struct options *options)
 		const char *name = options->port_names[i];
 
 		if (name && is_virtual)
-			argp_error(state,
-			           "--port %s: network interfaces have no virtual time: leave out "
-			           "--virtual-time",
-			           name);
-		if (!name && !socket_port_is_usable(options->port_fds[i], is_virtual, reason,
-		                                    sizeof(reason)))
-			argp_error(state, "--port fd=%d: %s", options->port_fds[i], reason);
+			argp_failure(
+			        state, BRIDGE_OPTIONS_EXIT_USAGE, 0,
+			        "--port %s: network interfaces have no virtual time: leave out "
+			        "--virtual-time",
+			        name);
+		if (!name && !options->only_checks &&
+		    !socket_port_is_usable(options->port_fds[i], is_virtual, reason,
+		                           sizeof(reason)))
+			argp_failure(state, BRIDGE_OPTIONS_EXIT_USAGE, 0, "--port fd=%d: %s",
+			             options->port_fds[i], reason);
 	}
 	if (is_virtual && options->control_path)
-		argp_error(state, "--control: not in virtual time: leave out --virtual-time");
+		argp_failure(state, BRIDGE_OPTIONS_EXIT_USAGE, 0,
+		             "--control: not in virtual time: leave out --virtual-time");
 	if (is_virtual && options->metrics_at)
-		argp_error(state, "--metrics: not in virtual time: leave out --virtual-time");
+		argp_failure(state, BRIDGE_OPTIONS_EXIT_USAGE, 0,
+		             "--metrics: not in virtual time: leave out --virtual-time");
+	if (is_virtual && options->user)
+		argp_failure(state, BRIDGE_OPTIONS_EXIT_USAGE, 0,
+		             "--user: not in virtual time: leave out --virtual-time");
 	if (options->port_count < 2)
-		argp_error(state, "a switch needs at least two ports: give --port twice");
+		argp_failure(state, BRIDGE_OPTIONS_EXIT_USAGE, 0,
+		             "a switch needs at least two ports: give --port twice");
 	if (is_virtual &&
 	    !socket_port_is_usable(options->time.clock_fd, true, reason, sizeof(reason)))
-		argp_error(state, "--virtual-time: %s", reason);
+		argp_failure(state, BRIDGE_OPTIONS_EXIT_USAGE, 0, "--virtual-time: %s", reason);
 	options->fabric.is_virtual = is_virtual;
 }

@@ -144,15 +144,15 @@ def test_cables_as_ethernet(start, tmp_path):
     (["--pcap-limit", "1"], "--pcap-limit: requires --pcap"),
 ])
 def test_cables_that_are_refused(options, what):
-    done = subprocess.run([BRIDGE, "--check", "2", *options], capture_output=True, text=True, timeout=20)
+    done = subprocess.run([BRIDGE, "--check-hosts", "2", *options], capture_output=True, text=True, timeout=20)
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1 and what in done.stderr
 
 
 def test_cables_that_are_accepted(tmp_path):
-    """A limit for these files alone; the capture of a cable needs no --pcap. --check creates no file."""
+    """A limit for these files alone; the capture of a cable needs no --pcap. --check-hosts creates no file."""
     path = tmp_path / "x"
-    done = subprocess.run([BRIDGE, "--check", "2", "--pcap-cable", f"1={path}", "--pcap-limit", "1"], timeout=20)
+    done = subprocess.run([BRIDGE, "--check-hosts", "2", "--pcap-cable", f"1={path}", "--pcap-limit", "1"], timeout=20)
     assert done.returncode == 0 and not path.exists()
 
 

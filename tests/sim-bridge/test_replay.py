@@ -284,7 +284,7 @@ def test_too_many_ports(tmp_path):
     (["{in}", "{out}", "--pcap", "x"], "--pcap: a replay has OUT"),
     (["{in}", "{out}", "--port", "fd=3"], "--port: not in a replay"),
     (["{in}", "{out}", "--virtual-time", "fd=3"], "--virtual-time: not in a replay"),
-    (["{in}", "{out}", "--check", "2"], "--check: not in a replay"),
+    (["{in}", "{out}", "--check-hosts", "2"], "--check-hosts: not in a replay"),
     (["{in}", "{out}", "--progress"], "--progress: not in a replay"),
     (["{in}", "{out}", "--start-delay", "0:1s"], "--start-delay: not in a replay"),
     (["{in}", "{out}", "--kill", "0:1s"], "--kill: a replay has no hosts"),

@@ -153,12 +153,12 @@ def test_too_many_ports_for_the_rtl():
 
 
 @pytest.mark.parametrize("arguments,complaint", [
-    (["--check", "4"], ""),
-    (["--check", "4", "--aggregator", "model", "--jobs", "5", "--packet-memory", "64", "--window", "64"], ""),
-    (["--check", "17"], "16 ports at most, not 17"),
-    (["--check", "1"], "--check takes a whole number from 2 to 256, not '1'"),
-    (["--check", "2"] + GOOD_PORTS, "--check does not take --port"),
-    (["--check", "4", "--start-delay", "4:1s"], "--start-delay names host 4, but the last of 4 hosts is 3"),
+    (["--check-hosts", "4"], ""),
+    (["--check-hosts", "4", "--aggregator", "model", "--jobs", "5", "--packet-memory", "64", "--window", "64"], ""),
+    (["--check-hosts", "17"], "16 ports at most, not 17"),
+    (["--check-hosts", "1"], "--check-hosts takes a whole number from 2 to 256, not '1'"),
+    (["--check-hosts", "2"] + GOOD_PORTS, "--check-hosts does not take --port"),
+    (["--check-hosts", "4", "--start-delay", "4:1s"], "--start-delay names host 4, but the last of 4 hosts is 3"),
 ])
 def test_checks_alone(arguments, complaint):
     done = run_with(arguments)
