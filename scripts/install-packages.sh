@@ -15,7 +15,7 @@ set -euo pipefail -f
 groups=(
 	demo "compilers, the hosts and their kernel, verbs, the bridge and the simulated RTL"
 	"build-essential cmake ninja-build pkg-config python3
-	verilator clang lld libpcap-dev libjansson-dev libmicrohttpd-dev libdeflate-dev
+	verilator clang lld libpcap-dev libjansson-dev libmicrohttpd-dev libsystemd-dev libdeflate-dev
 	libibverbs-dev librdmacm-dev ibverbs-providers
 	linux-source flex bison bc xz-utils patch iproute2 mount util-linux"
 

@@ -295,13 +295,17 @@ static void set_defaults(struct options *options)
 	}
 }
 
-/* The same values as settings, for --check. */
-static json_t *make_settings(void)
+json_t *options_settings(const json_t *file, const json_t *line)
 {
-	return json_pack("{ss ss sf sf sf si si si si}", "aggregator", "rtl", "steer", "marked",
-	                 "job-ttl", 60., "idle-ttl", BRIDGE_OPTIONS_IDLE_TTL_MS_DEFAULT / 1000.,
-	                 "quiet", 10., "patience", BRIDGE_OPTIONS_PATIENCE_MS_DEFAULT, "seed", 1,
-	                 "jobs", BRIDGE_OPTIONS_JOBS_DEFAULT, "control-mode", 600);
+	json_t *settings =
+	        json_pack("{ss ss sf sf sf si si si si}", "aggregator", "rtl", "steer", "marked",
+	                  "job-ttl", 60., "idle-ttl", BRIDGE_OPTIONS_IDLE_TTL_MS_DEFAULT / 1000.,
+	                  "quiet", 10., "patience", BRIDGE_OPTIONS_PATIENCE_MS_DEFAULT, "seed", 1,
+	                  "jobs", BRIDGE_OPTIONS_JOBS_DEFAULT, "control-mode", 600);
+
+	json_object_update(settings, (json_t *)file);
+	json_object_update(settings, (json_t *)line);
+	return settings;
 }
 
 static void read_words(struct options *options, enum options_source source, int argc, char **argv)
@@ -324,12 +328,14 @@ static void read_words(struct options *options, enum options_source source, int 
 }
 
 /* Reads the words that the file stands for. */
-static void read_file(struct options *options)
+static void read_file(struct options *options, json_t *object)
 {
 	const struct argp_option *const tables[] = {argp_options, bridge_options_argp.options,
 	                                            NULL};
 	char error[512];
-	json_t *object = config_read(options->config_path, error, sizeof(error));
+
+	object = object ? json_incref(object)
+	                : config_read(options->config_path, error, sizeof(error));
 
 	snprintf(options->source_name, sizeof(options->source_name), "ina-bridge: %s",
 	         options->config_path);
@@ -353,17 +359,16 @@ static void read_file(struct options *options)
 	read_words(options, OPTIONS_OF_FILE, (int)count + 1, argv);
 	program_invocation_short_name = name;
 	free(argv);
-	json_object_update(options->effective, object);
+	options->effective = options_settings(object, options->line);
 	json_decref(object);
 }
 
-void options_parse(struct options *options, int argc, char **argv)
+void options_parse(struct options *options, int argc, char **argv, json_t *file)
 {
 	argp_err_exit_status = BRIDGE_OPTIONS_EXIT_USAGE;
 	*options = (struct options){
 	        .is_replay = argc > 1 && !strcmp(argv[1], "replay"),
 	        .line = json_object(),
-	        .effective = make_settings(),
 	};
 	struct options start = *options;
 
@@ -374,8 +379,7 @@ void options_parse(struct options *options, int argc, char **argv)
 	*options = start;
 	set_defaults(options);
 	if (options->config_path)
-		read_file(options);
-	json_object_update(options->effective, options->line);
+		read_file(options, file);
 	read_words(options, OPTIONS_OF_LINE, argc, argv);
 }
 

@@ -9,7 +9,13 @@
  * Reads the command line and its --config file. If one is invalid, ends the program with one line
  * on stderr.
  */
-void options_parse(struct options *options, int argc, char **argv);
+void options_parse(struct options *options, int argc, char **argv, json_t *file);
+
+/*
+ * Returns the settings in effect, by the names of their options: the defaults, those of the file,
+ * and those of the command line. The caller owns them.
+ */
+json_t *options_settings(const json_t *file, const json_t *line);
 
 /* Frees all that options_parse() has made. */
 void options_close(struct options *options);

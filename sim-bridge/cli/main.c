@@ -16,6 +16,7 @@
 #include "sim-bridge/realtime/loop.h"
 #include "sim-bridge/replay/replay.h"
 #include "command_line.h"
+#include "service.h"
 #include "stats.h"
 #include "sim-bridge/virtual/path.h"
 
@@ -32,6 +33,7 @@ struct program {
 	struct history history;
 	struct control control; /* used with --control */
 	struct metrics metrics; /* used with --metrics */
+	struct service service; /* used with --config */
 	FILE *stats;            /* or NULL */
 	char error[256];
 };
@@ -192,6 +194,14 @@ static bool open_files(struct program *program)
 	return open_captures(program);
 }
 
+/* Prints errors; returns false after one. */
+static bool become_user(struct program *program)
+{
+	return !program->options.user ||
+	       service_drop_privileges(&program->options, program->error, sizeof(program->error)) ||
+	       complain(program->error);
+}
+
 static void flush_captures(struct fabric *fabric)
 {
 	if (fabric->capture)
@@ -281,11 +291,16 @@ static bool open_services(struct program *program)
 	        .counters_context = program,
 	};
 
+	program->service.options = &program->options;
+	program->service.fabric = &program->fabric;
+	program->service.history = &program->history;
 	program->history.has_log = options->has_log;
 	for (unsigned i = 0; i < options->port_count; i++)
 		program->history.has_log |= options->port_names[i] != NULL;
 	return (!options->control_path || open_control(program, &view)) &&
-	       (!options->metrics_at || open_metrics(program, &view));
+	       (!options->metrics_at || open_metrics(program, &view)) &&
+	       (!options->config_path || is_virtual(program) ||
+	        service_open(&program->service, &program->loop) == 0 || complain(strerror(errno)));
 }
 
 static void close_services(struct program *program)
@@ -294,6 +309,7 @@ static void close_services(struct program *program)
 		control_close(&program->control);
 	if (program->options.metrics_at)
 		metrics_close(&program->metrics);
+	service_close(&program->service);
 }
 
 /*
@@ -411,11 +427,13 @@ static int run(struct program *program)
 	if (!open_services(program))
 		goto out_services;
 	code = program->options.is_replay ? BRIDGE_OPTIONS_EXIT_USAGE : EXIT_FAILURE;
-	if (!open_files(program)) {
+	if (!open_files(program) || !become_user(program)) {
 		close_captures(program);
 		goto out_services;
 	}
+	service_tell("READY=1");
 	run_time(program);
+	service_tell("STOPPING=1");
 	bool good = write_files(program);
 	good &= check_recording(program);
 	if (program->time.error[0])
@@ -453,7 +471,9 @@ int main(int argc, char **argv)
 	if (program) {
 		control_init(&program->control);
 		metrics_init(&program->metrics);
-		options_parse(&program->options, argc, argv);
+		program->service.argc = argc;
+		program->service.argv = argv;
+		options_parse(&program->options, argc, argv, NULL);
 	}
 	if (!program ||
 	    frame_pool_open(&program->pool, program->options.port_count * FRAMES_A_PORT) != 0) {

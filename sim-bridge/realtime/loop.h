@@ -8,7 +8,7 @@
 #include "sim-bridge/switch/fabric.h"
 #include "port.h"
 
-enum { LOOP_GUESTS_MAX = 2 };
+enum { LOOP_GUESTS_MAX = 3 };
 
 /* A part of the program that the loop runs when its descriptor is readable. */
 struct loop_guest {

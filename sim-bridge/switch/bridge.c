@@ -261,6 +261,16 @@ void bridge_update(struct bridge *bridge, uint64_t time_ns)
 	catch_up(bridge, time_ns);
 }
 
+void bridge_set_times(struct bridge *bridge, const struct bridge_config *from, uint64_t time_ns)
+{
+	bridge_update(bridge, time_ns);
+	bridge->config.job_ttl_ns = from->job_ttl_ns;
+	bridge->config.idle_ttl_ns = from->idle_ttl_ns;
+	bridge->config.quiet_ns = from->quiet_ns;
+	bridge->config.patience_ns = from->patience_ns;
+	begin_ticks(bridge, time_ns);
+}
+
 void bridge_reset_engine(struct bridge *bridge, uint64_t time_ns)
 {
 	struct engine *engine = bridge->network->renew(bridge->network->renew_context, bridge);

@@ -140,6 +140,9 @@ void bridge_reset_engine(struct bridge *bridge, uint64_t time_ns);
 /* Call this before time advances: enters the next end of a time-to-live into the calendar. */
 void bridge_keep_ageing(struct bridge *bridge);
 
+/* Takes the times-to-live, the quiet time and the patience, none of which may become 0 or was 0. */
+void bridge_set_times(struct bridge *bridge, const struct bridge_config *from, uint64_t time_ns);
+
 /* Brings the jobs of the aggregator up to date, as the next frame would. */
 void bridge_update(struct bridge *bridge, uint64_t time_ns);
 
