@@ -50,21 +50,22 @@ kernel: lab-here need-demo ## build the hosts' Linux kernel into .kernel/, once;
 # An existing build folder keeps its configuration, including whether it has the tests.
 CONFIGURE = cmake -S . -B $(BUILD) -G Ninja
 QUIETLY = $(if $(wildcard $(BUILD)/build.ninja),>/dev/null)
-programs: need-demo ## only the programs, without the tests: ina-lab, ina-bridge, ina-perf (1 minute)
+programs: need-demo ## only the programs, without the tests: ina-lab, ina-bridge, ina-ctl, ina-perf (1 minute)
 	@$(CONFIGURE) $(or $(QUIETLY),-DINA_TESTS=OFF)
-	@echo "programs: ina-lab, ina-bridge and ina-perf; about a minute on two cores"
-	@cmake --build $(BUILD) --target ina-lab ina-bridge ina-perf $(if $(MAKE_TERMOUT),,-- --quiet)
+	@echo "programs: ina-lab, ina-bridge, ina-ctl and ina-perf; about a minute on two cores"
+	@cmake --build $(BUILD) --target ina-lab ina-bridge ina-ctl ina-perf $(if $(MAKE_TERMOUT),,-- --quiet)
 
 build: need-demo+unit+quick+test+lint+plan+torch+mpi+formal+synth
 	@$(CONFIGURE) -UINA_PARTS -UINA_QUICK -DINA_TESTS=ON -DINA_WERROR=ON $(QUIETLY)
 	@cmake --build $(BUILD)
 
 # `make install` is independent of the other targets: cmake, ninja, a C compiler, libibverbs-dev, librdmacm-dev and
-# libjansson-dev are enough.
+# libjansson-dev are enough. ina-bridge, without the RTL, needs these libraries too.
 PREFIX ?= /usr/local
-install: ## install libina, its manual, ina-perf and torch_ina (in C++ if the packages for it are installed) under PREFIX=/usr/local, staged in DESTDIR=
-	@cmake -S . -B $(BUILD)/install -G Ninja --log-level=WARNING -DINA_PARTS="hostlib;allreduce;frameworks/torch" \
-		-DINA_TESTS=OFF -DCMAKE_INSTALL_PREFIX=$(PREFIX)
+BRIDGE_PARTS = $(shell pkg-config --exists libpcap libmicrohttpd libsystemd libdeflate && echo "model;sim-bridge;")
+install: ## install libina, its manual, ina-perf, ina-bridge with its service, and torch_ina (in C++ if the packages for it are installed) under PREFIX=/usr/local, staged in DESTDIR=
+	@cmake -S . -B $(BUILD)/install -G Ninja --log-level=WARNING -DINA_PARTS="$(BRIDGE_PARTS)hostlib;allreduce;frameworks/torch" \
+		-DINA_BRIDGE_RTL=OFF -DINA_TESTS=OFF -DCMAKE_INSTALL_PREFIX=$(PREFIX)
 	@cmake --build $(BUILD)/install
 	@DESTDIR=$(abspath $(DESTDIR)) cmake --install $(BUILD)/install
 

@@ -6,9 +6,11 @@
 #include <argp.h>
 #include <argz.h>
 #include <errno.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/bridge_options.h"
 #include "common/parse.h"
@@ -144,6 +146,8 @@ static void take_control(struct argp_state *state, struct options *options, int 
 		options->metrics_at = text;
 	if (key == KEY_LOG)
 		options->has_log = true;
+	if (key == KEY_USER && !getpwnam(text))
+		argp_failure(state, BRIDGE_OPTIONS_EXIT_USAGE, 0, "--user %s: no such user", text);
 	if (key == KEY_USER)
 		options->user = text;
 }
@@ -168,6 +172,9 @@ static void check_all(struct argp_state *state, struct options *options)
 		replay_options_open(state, options);
 	else
 		port_options_check(state, options);
+	if (options->user && geteuid() != 0 && !options->only_checks && !options->is_reload)
+		argp_failure(state, BRIDGE_OPTIONS_EXIT_USAGE, 0,
+		             "--user: only root can become another user: leave it out");
 	check_hosts(state, options);
 	fabric_options_build(state, options);
 	file_options_check(state, options);
@@ -367,6 +374,7 @@ void options_parse(struct options *options, int argc, char **argv, json_t *file)
 {
 	argp_err_exit_status = BRIDGE_OPTIONS_EXIT_USAGE;
 	*options = (struct options){
+	        .is_reload = file != NULL,
 	        .is_replay = argc > 1 && !strcmp(argv[1], "replay"),
 	        .line = json_object(),
 	};

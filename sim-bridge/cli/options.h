@@ -33,6 +33,7 @@ struct options {
 	struct config_words words;   /* of the file: other members point into them */
 	char source_name[256];       /* of the program, for errors of the file */
 	enum options_source source;  /* of the options that are read at the moment */
+	bool is_reload;              /* the bridge runs already, perhaps as `user` */
 	const char *user;            /* who runs it after its ports are open, or NULL */
 	bool is_replay;              /* `replay IN OUT`: pcap_path is OUT */
 	const char *replay_path;     /* IN */

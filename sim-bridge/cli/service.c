@@ -61,10 +61,6 @@ bool service_drop_privileges(const struct options *options, char *error, size_t 
 	if (!user)
 		snprintf(error, error_bytes, "--user %s: %s", options->user,
 		         errno ? strerror(errno) : "no such user");
-	else if (geteuid() != 0)
-		snprintf(error, error_bytes,
-		         "--user %s: only root can become another user: leave it out",
-		         options->user);
 	else if (become(user, has_interface(options)) != 0)
 		snprintf(error, error_bytes, "--user %s: %s", options->user, strerror(errno));
 	else

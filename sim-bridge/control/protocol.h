@@ -6,6 +6,8 @@
  *            {"version": 1, "ask": "drain", "on": true | false}
  *            {"version": 1, "ask": "forget", "job": "0x1122334455667788"}
  *   answer   {"version": 1, "answer": ...} or {"version": 1, "error": "one line"}
+ *
+ * sim-bridge/README.md has the members of each answer.
  */
 #ifndef INA_BRIDGE_PROTOCOL_H
 #define INA_BRIDGE_PROTOCOL_H

@@ -25,7 +25,7 @@ enum {
 	KEY_OFF,
 };
 
-#define DEFAULT_PATH "/run/ina-bridge.sock"
+#define DEFAULT_PATH "/run/ina-bridge/control"
 
 struct options {
 	const char *path;
