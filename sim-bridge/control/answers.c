@@ -40,9 +40,12 @@ static json_t *macs_of(const struct fabric *fabric, unsigned host)
 
 static uint64_t dropped(const struct port_counts *counts)
 {
-	return counts->dropped_runt + counts->dropped_giant + counts->dropped_no_memory +
-	       counts->dropped_offload + counts->dropped_late + counts->dropped_queue_full +
-	       counts->dropped_send_error + counts->dropped_closed;
+	uint64_t sum = 0;
+
+#define X(name, meaning) sum += strncmp(#name, "dropped_", 8) ? 0 : counts->name;
+	PORT_COUNTS(X)
+#undef X
+	return sum;
 }
 
 static json_t *port_answer(const struct view *view, unsigned host)
