@@ -193,7 +193,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)
 	FILE *saved = fuzz_silence();
 	taken.is_open = true;
 	if (setjmp(refused) == 0) {
-		options_parse(&options, argc, argv);
+		options_parse(&options, argc, argv, NULL);
 		check_accepted(&options);
 	}
 	give_back();
