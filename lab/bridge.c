@@ -4,6 +4,7 @@
 
 #include "common/bridge_options.h"
 #include "common/streams.h"
+#include "cables.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -167,10 +168,12 @@ static int add_times(const struct lab_options *options, char **argv, argument_te
 
 /* Returns -1 with errno set on failure. */
 static pid_t start_process(struct lab_bridge *bridge, struct lab_reaper *reaper, char *path,
-                           const struct lab_options *options, const int *bridge_ends)
+                           const struct lab_options *options, const int *bridge_ends,
+                           struct lab_cables *cables)
 {
 	const size_t ports = (size_t)bridge->link_count;
-	const int fd_count = FIRST_PORT_FD + bridge->link_count + options->is_virtual;
+	const int fd_count =
+	        FIRST_PORT_FD + (cables ? 0 : bridge->link_count + options->is_virtual);
 	/* Each port has one, and a second one in virtual time; three more are for all hosts. */
 	argument_text *texts = calloc(2 * ports + 3, sizeof(*texts));
 	char **argv = calloc(4 * ports + 2 * LAB_BRIDGE_OPTIONS + 20, sizeof(*argv));
@@ -182,11 +185,15 @@ static pid_t start_process(struct lab_bridge *bridge, struct lab_reaper *reaper,
 		goto out;
 	from[0] = STDIN_FILENO;
 	from[1] = from[2] = STDERR_FILENO;
-	memcpy(from + FIRST_PORT_FD, bridge_ends,
-	       (size_t)(fd_count - FIRST_PORT_FD) * sizeof(*from));
+	if (!cables)
+		memcpy(from + FIRST_PORT_FD, bridge_ends,
+		       (size_t)(fd_count - FIRST_PORT_FD) * sizeof(*from));
 	argv[count++] = path;
 	for (int i = 0; i < bridge->link_count; i++) {
-		snprintf(texts[i], sizeof(texts[i]), "fd=%d", FIRST_PORT_FD + i);
+		if (options->has_taps)
+			snprintf(texts[i], sizeof(texts[i]), LAB_CABLE_NAME, i);
+		else
+			snprintf(texts[i], sizeof(texts[i]), "fd=%d", FIRST_PORT_FD + i);
 		argv[count++] = "--port";
 		argv[count++] = texts[i];
 	}
@@ -204,11 +211,35 @@ static pid_t start_process(struct lab_bridge *bridge, struct lab_reaper *reaper,
 	                                       .environment = environ,
 	                                       .from = from,
 	                                       .fd_count = fd_count,
+	                                       .prepare = cables ? lab_cables_make : NULL,
+	                                       .prepare_context = cables,
 	                               });
 out:
 	free(texts);
 	free(argv);
 	free(from);
+	return pid;
+}
+
+/* Starts the process, which makes the TAP devices, and receives the hosts' ends. */
+static pid_t start_with_taps(struct lab_bridge *bridge, struct lab_reaper *reaper, char *path,
+                             const struct lab_options *options)
+{
+	int ends[2];
+	pid_t pid;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
+		return -1;
+	struct lab_cables cables = {bridge->link_count, lab_workspace_device_mtu(options), ends[0]};
+	pid = start_process(bridge, reaper, path, options, NULL, &cables);
+	if (pid > 0 && !lab_cables_receive(ends[1], bridge->host_ends, bridge->link_count)) {
+		lab_reaper_reap(reaper, pid);
+		pid = -1;
+	}
+	const int error = errno;
+	close(ends[0]);
+	close(ends[1]);
+	errno = error;
 	return pid;
 }
 
@@ -229,9 +260,12 @@ static bool connect_and_start(struct lab_bridge *bridge, struct lab_reaper *reap
 	for (int i = 0; i < end_count; i++)
 		bridge_ends[i] = bridge->host_ends[i] = -1;
 	bridge->pid = -1;
-	if (options->is_virtual ? listen_all(workspace, options->host_count, bridge_ends)
-	                        : make_links(bridge, bridge_ends))
-		bridge->pid = start_process(bridge, reaper, path, options, bridge_ends);
+	bridge->has_taps = options->has_taps;
+	if (options->has_taps)
+		bridge->pid = start_with_taps(bridge, reaper, path, options);
+	else if (options->is_virtual ? listen_all(workspace, options->host_count, bridge_ends)
+	                             : make_links(bridge, bridge_ends))
+		bridge->pid = start_process(bridge, reaper, path, options, bridge_ends, NULL);
 	const int error = errno;
 	for (int i = 0; i < end_count; i++)
 		if (bridge_ends[i] >= 0)
@@ -259,18 +293,25 @@ bool lab_bridge_start(struct lab_bridge *bridge, struct lab_reaper *reaper,
 		return false;
 	if (connect_and_start(bridge, reaper, path, workspace, options))
 		return true;
-	fprintf(stderr, "ina-lab: cannot start the bridge %s: %s\n", path, strerror(errno));
+	if (errno) /* 0: lab_cables_make() has printed a line */
+		fprintf(stderr, "ina-lab: cannot start the bridge %s: %s\n", path, strerror(errno));
 	bridge->pid = 0;
 	return false;
 }
 
-void lab_bridge_close_host_ends(struct lab_bridge *bridge, int host_count)
+static void close_host_ends(struct lab_bridge *bridge, int host_count)
 {
 	for (int i = 0; i < host_count && i < bridge->link_count; i++) {
 		if (bridge->host_ends[i] >= 0)
 			close(bridge->host_ends[i]);
 		bridge->host_ends[i] = -1;
 	}
+}
+
+void lab_bridge_close_host_ends(struct lab_bridge *bridge, int host_count)
+{
+	if (!bridge->has_taps)
+		close_host_ends(bridge, host_count);
 }
 
 /* Runs `path` and waits for its end. Returns its exit code, or -1 with errno. */
@@ -336,7 +377,7 @@ bool lab_bridge_end(struct lab_bridge *bridge, struct lab_reaper *reaper, double
 
 void lab_bridge_close(struct lab_bridge *bridge)
 {
-	lab_bridge_close_host_ends(bridge, bridge->link_count);
+	close_host_ends(bridge, bridge->link_count);
 	free(bridge->host_ends);
 	bridge->host_ends = NULL;
 	bridge->link_count = 0;

@@ -16,6 +16,7 @@ struct lab_bridge {
 	char stats_path[PATH_MAX + 64]; /* the file for its counters */
 	char progress_argument[PATH_MAX + 64];
 	int link_count;
+	bool has_taps;
 	int *host_ends; /* the hosts' ends of the links; -1 if closed, and in virtual time, in
 	                 * which hosts connect to sockets in the workspace */
 };
@@ -41,8 +42,8 @@ bool lab_bridge_start(struct lab_bridge *bridge, struct lab_reaper *reaper,
                       const struct lab_workspace *workspace, const struct lab_options *options);
 
 /*
- * Closes ina-lab's copies of the first `host_count` host ends. After that, a port of the bridge
- * closes when its host ends.
+ * Closes ina-lab's copies of the first `host_count` host ends, if they are sockets. After that, a
+ * port of the bridge closes when its host ends. TAP devices remain, like the cable of a dead host.
  */
 void lab_bridge_close_host_ends(struct lab_bridge *bridge, int host_count);
 

@@ -60,8 +60,10 @@ static pid_t start_kernel(const struct lab_host *host, struct lab_reaper *reaper
 		snprintf(network, sizeof(network), "virtio_uml.device=" LAB_NETWORK_SOCKET ":1",
 		         host->rank);
 	else /* without this MTU, the device starts with 1500, and rxe with a path MTU of 1024 */
-		snprintf(network, sizeof(network), "vec0:transport=fd,fd=%d,depth=128,mtu=%d,gro=0",
-		         GUEST_FD_NETWORK, lab_workspace_device_mtu(options));
+		snprintf(network, sizeof(network),
+		         "vec0:transport=fd,fd=%d,depth=128,mtu=%d,gro=0%s", GUEST_FD_NETWORK,
+		         lab_workspace_device_mtu(options),
+		         options->has_taps ? ",vec=0" : ""); /* a TAP device has no recvmmsg() */
 	snprintf(temporary, sizeof(temporary), "TMPDIR=%s", workspace->memory_path);
 	snprintf(home, sizeof(home), "HOME=%s", workspace->path);
 

@@ -126,7 +126,11 @@ static void become(const struct lab_start *start, pid_t parent)
 	if (!high)
 		return;
 	setsid();
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (start->prepare && !start->prepare(start->prepare_context)) {
+		errno = 0;
+		return;
+	}
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* other credentials would clear it */
 	if (getppid() != parent)
 		_exit(1);
 	sigemptyset(&none);
@@ -153,6 +157,7 @@ pid_t lab_reaper_start(struct lab_reaper *reaper, const struct lab_start *start)
 	/* A successful exec closes it; after a failed one it carries errno to the parent. */
 	int failure[2];
 	int error = 0;
+	bool failed = false;
 
 	if (pipe2(failure, O_CLOEXEC))
 		return -1;
@@ -169,11 +174,12 @@ pid_t lab_reaper_start(struct lab_reaper *reaper, const struct lab_start *start)
 	else
 		tell_guard(reaper, pid);
 	close(failure[1]);
-	if (pid > 0 && read(failure[0], &error, sizeof(error)) == sizeof(error))
+	failed = pid < 0 || read(failure[0], &error, sizeof(error)) == sizeof(error);
+	if (pid > 0 && failed)
 		lab_reaper_reap(reaper, pid);
 	close(failure[0]);
 	errno = error;
-	return error ? -1 : pid;
+	return failed ? -1 : pid;
 }
 
 void lab_reaper_kill(pid_t leader)

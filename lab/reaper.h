@@ -28,6 +28,12 @@ struct lab_start {
 	int fd_count;
 	const char *directory; /* its working directory; NULL: that of this process */
 	bool fixed_addresses;  /* its memory is at the same addresses in every run */
+	/*
+	 * Runs in the new process before the program, or NULL. If it returns false, it has printed
+	 * a line, and the start fails with errno 0.
+	 */
+	bool (*prepare)(void *context);
+	void *prepare_context;
 };
 
 /*

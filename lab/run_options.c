@@ -24,6 +24,7 @@ enum option_key {
 	KEY_TIMEOUT,
 	KEY_GRACE,
 	KEY_VIRTUAL_TIME,
+	KEY_CABLES,
 };
 
 static const struct argp_option option_table[] = {
@@ -42,6 +43,10 @@ static const struct argp_option option_table[] = {
          1},
         {"kernel", KEY_KERNEL, "HOST:FILE", 0,
          "Boots this host with another kernel than INA_KERNEL; may be repeated", 1},
+        {"cables", KEY_CABLES, "socket|tap", 0,
+         "The cables of hosts: sockets (default), or TAP devices of this machine in a network "
+         "namespace of the bridge, so that frames cross the kernel as on a NIC; in real time only",
+         1},
         {"delay-rank", KEY_DELAY_RANK, "R:SECONDS", 0,
          "Starts rank R's command this much later; may be repeated", 3},
         {"quiet", KEY_QUIET, NULL, 0, "Prints no summary at the end", 4},
@@ -212,6 +217,10 @@ static void check_together(struct lab_options *options, const struct argp_state 
 	spread_ranks(options, state);
 	if (options->is_virtual && options->host_count < 2)
 		argp_failure(state, LAB_EXIT_USAGE, 0, "--virtual-time needs at least two hosts");
+	if (options->is_virtual && options->has_taps)
+		argp_failure(state, LAB_EXIT_USAGE, 0,
+		             "--cables tap: TAP devices have no virtual time: leave out "
+		             "--virtual-time");
 	if (!options->is_virtual && options->virtual_option)
 		argp_failure(state, LAB_EXIT_USAGE, 0, "%s requires --virtual-time",
 		             options->virtual_option);
@@ -246,6 +255,12 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 		return 0;
 	case KEY_VIRTUAL_TIME:
 		options->is_virtual = true;
+		return 0;
+	case KEY_CABLES:
+		options->has_taps = !strcmp(value, "tap");
+		if (!options->has_taps && strcmp(value, "socket"))
+			argp_failure(state, LAB_EXIT_USAGE, 0,
+			             "--cables takes socket or tap, not '%s'", value);
 		return 0;
 	case KEY_HOSTS:
 		options->host_count = whole_number(state, "-n", value, 1, LAB_MAX_HOSTS);

@@ -32,6 +32,7 @@ struct lab_options {
 	const char *stats_path;         /* or NULL; relative to the caller's folder */
 	const char *aggregator;         /* rtl, model or off */
 	bool is_virtual;                /* in virtual time */
+	bool has_taps;                  /* cables of hosts are TAP devices, not sockets */
 	const char *topology;           /* of several switches; NULL: one switch */
 	uint64_t seed;                  /* for faults and, in virtual time, the hosts' kernels */
 	bool quiet;
