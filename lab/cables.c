@@ -13,10 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum {
-	DESCRIPTORS_A_MESSAGE = 64, /* the kernel allows 253 */
-	QUEUE_FRAMES = 4096,        /* to a host that does not run at the moment */
-};
+enum { DESCRIPTORS_A_MESSAGE = 64 }; /* the kernel allows 253 */
 
 union descriptors {
 	struct cmsghdr align;
@@ -60,16 +57,14 @@ static bool enter_namespace(void)
 static int make_tap(int number, int mtu, int any_socket)
 {
 	const int fd = open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC);
-	struct ifreq device = {.ifr_flags = IFF_TAP | IFF_NO_PI}, with_mtu, with_queue, up;
+	struct ifreq device = {.ifr_flags = IFF_TAP | IFF_NO_PI}, with_mtu, up;
 
 	snprintf(device.ifr_name, sizeof(device.ifr_name), LAB_CABLE_NAME, number);
-	with_mtu = with_queue = up = device;
+	with_mtu = up = device;
 	with_mtu.ifr_mtu = mtu;
-	with_queue.ifr_qlen = QUEUE_FRAMES;
 	up.ifr_flags = IFF_UP;
 	if (fd >= 0 && !ioctl(fd, TUNSETIFF, &device) &&
-	    !ioctl(any_socket, SIOCSIFMTU, &with_mtu) &&
-	    !ioctl(any_socket, SIOCSIFTXQLEN, &with_queue) && !ioctl(any_socket, SIOCSIFFLAGS, &up))
+	    !ioctl(any_socket, SIOCSIFMTU, &with_mtu) && !ioctl(any_socket, SIOCSIFFLAGS, &up))
 		return fd;
 	const int error = errno;
 	if (fd >= 0)

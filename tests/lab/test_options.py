@@ -23,6 +23,8 @@ PAGE = Path(__file__).resolve().parents[2] / "docs/man/man1/ina-lab.1"
     ("", "a command is missing"),
     ("walk", "unknown command 'walk'"),
     ("run -- true", "the number of hosts is missing"),
+    ("run -n 2 --cables veth -- true", "--cables takes socket or tap, not 'veth'"),
+    ("run -n 2 --cables tap --virtual-time -- true", "TAP devices have no virtual time"),
     ("run -n 0 -- true", "-n takes a whole number from 1 to 256, not '0'"),
     ("run -n 257 -- true", "-n takes a whole number from 1 to 256, not '257'"),
     ("run -n 2x -- true", "-n takes a whole number from 1 to 256, not '2x'"),
