@@ -53,7 +53,7 @@ static bool enter_namespace(void)
 	return true;
 }
 
-/* Returns the descriptor of a new TAP device that is up, or -1 with errno set. */
+/* Returns the descriptor of a new TAP device whose link works, or -1 with errno set. */
 static int make_tap(int number, int mtu, int any_socket)
 {
 	const int fd = open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC);
