@@ -23,7 +23,7 @@ int lab_doctor(void)
 {
 	const struct lab_parts parts = lab_parts_find();
 	const struct lab_memory memory =
-	        lab_resources_find_memory(DEMO_HOSTS, lab_resources_host_memory_mib(DEMO_HOSTS));
+	        lab_resources_find_memory(DEMO_HOSTS, lab_resources_host_memory_mib(DEMO_HOSTS), 0);
 	char bridge[PATH_MAX] = "?", place[PATH_MAX];
 	bool good = true;
 

@@ -7,10 +7,10 @@
  * Its instructions are files in the folder that the kernel argument ina_dir names (the kernel
  * passes such arguments on as environment variables): `environment.HOST.N` for the host's Nth
  * rank, `command` and `directory`, with a NUL after each string, and `network.HOST`, a batch for
- * ip(8). tty1 carries the command's stdout and tty2 its stderr. tty3 carries the messages, one word
- * to a line: guest-init sends `up`, ina-lab sends `go`, and guest-init sends `exit CODE`. After
- * that the host stays up, so that the last retransmissions of other hosts find a live peer, until
- * ina-lab kills it.
+ * ip(8). tty1 carries the command's stdout and tty2 its stderr; on a QEMU host these are ttyS1 and
+ * ttyS2. tty3 or ttyS3 carries the messages, one word to a line: guest-init sends `up`, ina-lab
+ * sends `go`, and guest-init sends `exit CODE`. After that the host stays up, so that the last
+ * retransmissions of other hosts find a live peer, until ina-lab kills it.
  *
  * The host's root is the machine's file system, with the caller's permissions. Nothing here needs
  * root on the machine, since mounts, devices and addresses belong to the host.
@@ -23,6 +23,7 @@
 #include <fcntl.h>
 #include <glob.h>
 #include <limits.h>
+#include <linux/module.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -34,6 +35,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/klog.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
@@ -75,6 +77,20 @@ static _Noreturn void fail(const char *format, ...)
 	say(consoles[TALK], "failed\n");
 	for (;;)
 		pause();
+}
+
+static const char *argument(const char *name)
+{
+	const char *text = getenv(name);
+
+	if (!text)
+		fail("the kernel's command line has no %s", name);
+	return text;
+}
+
+static bool is_qemu(void)
+{
+	return getenv("ina_qemu");
 }
 
 /* Returns the file's bytes, followed by a NUL; the caller owns them. */
@@ -147,7 +163,7 @@ static void state_clock(const char *folder, const char *rank, const char *mhz)
  * Mounts in this process rather than by mount(8), which would start a program each time. Each host
  * has its own /run, because programs keep locks and sockets there that hosts must not share.
  */
-static void mount_all(const char *folder, const char *rank, const char *mhz)
+static void mount_all(const char *folder, const char *rank)
 {
 	mount_one("proc", "/proc", "proc", 0, NULL);
 	mount_one("dev", "/dev", "devtmpfs", 0, NULL);
@@ -157,7 +173,8 @@ static void mount_all(const char *folder, const char *rank, const char *mhz)
 	mount_one("pts", "/dev/pts", "devpts", 0, "mode=620,ptmxmode=666");
 	mkdir("/dev/shm", 01777);
 	mount_one("shm", "/dev/shm", "tmpfs", 0, "mode=1777");
-	state_clock(folder, rank, mhz);
+	if (!is_qemu())
+		state_clock(folder, rank, argument("ina_mhz"));
 }
 
 /* Sets the consoles to pass all bytes unchanged, and not to echo messages from ina-lab. */
@@ -167,7 +184,7 @@ static void open_consoles(void)
 		char path[16];
 		struct termios how;
 
-		snprintf(path, sizeof(path), "/dev/tty%d", i + 1);
+		snprintf(path, sizeof(path), is_qemu() ? "/dev/ttyS%d" : "/dev/tty%d", i + 1);
 		consoles[i] = open(path, O_RDWR | O_NOCTTY | O_CLOEXEC);
 		if (consoles[i] < 0 || tcgetattr(consoles[i], &how))
 			fail("cannot open %s: %s", path, strerror(errno));
@@ -175,6 +192,35 @@ static void open_consoles(void)
 		if (tcsetattr(consoles[i], TCSANOW, &how))
 			fail("cannot set up %s: %s", path, strerror(errno));
 	}
+}
+
+/* Loads a kernel module, which may be compressed. If it fails, what needs it fails later. */
+static void load_module(const char *path)
+{
+	const char *compressed = strstr(path, ".ko.");
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (syscall(SYS_finit_module, fd, "", compressed ? MODULE_INIT_COMPRESSED_FILE : 0))
+		printf("guest-init: cannot load %s: %s\n", path, strerror(errno));
+	close(fd);
+}
+
+/*
+ * On a QEMU host this process starts in an initramfs, which has the modules in the order in which
+ * they must be loaded. Then the machine's file system becomes the root.
+ */
+static void enter_machine(void)
+{
+	glob_t modules;
+
+	if (!glob("/modules/*", 0, NULL, &modules))
+		for (size_t i = 0; i < modules.gl_pathc; i++)
+			load_module(modules.gl_pathv[i]);
+	mkdir("/machine", 0755);
+	if (mount("machine", "/machine", "9p", 0,
+	          "trans=virtio,version=9p2000.L,msize=262144,cache=loose") ||
+	    chdir("/machine") || mount(".", "/", NULL, MS_MOVE, NULL) || chroot("."))
+		fail("cannot enter the machine's file system: %s", strerror(errno));
 }
 
 static void run(char *const *command, const char *what)
@@ -313,15 +359,6 @@ static void tell_of_memory(const char *rank)
 		        rank);
 }
 
-static const char *argument(const char *name)
-{
-	const char *text = getenv(name);
-
-	if (!text)
-		fail("the kernel's command line has no %s", name);
-	return text;
-}
-
 int main(void)
 {
 	const char *folder = argument("ina_dir"), *rank = argument("ina_rank");
@@ -331,7 +368,9 @@ int main(void)
 	int code;
 
 	setenv("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", 1);
-	mount_all(folder, rank, argument("ina_mhz"));
+	if (is_qemu())
+		enter_machine();
+	mount_all(folder, rank);
 	open_consoles();
 	snprintf(name, sizeof(name), "host%s", rank);
 	if (sethostname(name, strlen(name)))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One host: starting its kernel, exchanging messages with lab/guest-init, ending it. */
 #include "host.h"
+#include "qemu.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,18 +13,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* The kernel's descriptors, to which its arguments refer by number. */
-enum guest_fd {
-	GUEST_FD_INPUT,
-	GUEST_FD_LOG,
-	GUEST_FD_LOG_TOO,
-	GUEST_FD_NETWORK,
-	GUEST_FD_OUTPUT,
-	GUEST_FD_ERRORS,
-	GUEST_FD_TALK,
-	GUEST_FD_COUNT,
-};
-
 #define ARGUMENT_BYTES  (PATH_MAX + 64)
 #define LOG_SHOWN_LINES 12
 
@@ -32,14 +21,15 @@ static void log_path(char *path, size_t size, const struct lab_workspace *worksp
 	snprintf(path, size, "%.3900s/log.%d", workspace->path, rank);
 }
 
-/* Builds the kernel's command line; `linux --help` of such a kernel lists the arguments. */
-static pid_t start_kernel(const struct lab_host *host, struct lab_reaper *reaper,
-                          const struct lab_workspace *workspace, const struct lab_options *options,
-                          const char *kernel, const int from[GUEST_FD_COUNT])
+/* Starts User Mode Linux; `linux --help` of such a kernel lists its arguments. */
+static pid_t start_uml(const struct lab_host *host, struct lab_reaper *reaper,
+                       const struct lab_workspace *workspace, const struct lab_options *options,
+                       const int from[GUEST_FD_COUNT])
 {
 	char memory[32], init[ARGUMENT_BYTES], folder[ARGUMENT_BYTES], rank[32];
 	char umid_folder[ARGUMENT_BYTES], umid[32], network[96];
 	char temporary[ARGUMENT_BYTES], home[ARGUMENT_BYTES], mhz[32], clock[64], seed[64];
+	const char *kernel = options->kernels[host->rank];
 
 	snprintf(mhz, sizeof(mhz), "ina_mhz=%.3f", lab_workspace_machine_mhz());
 	snprintf(memory, sizeof(memory), "mem=%dM", options->memory_mib);
@@ -92,20 +82,24 @@ static pid_t start_kernel(const struct lab_host *host, struct lab_reaper *reaper
 
 bool lab_host_start(struct lab_host *host, struct lab_reaper *reaper,
                     const struct lab_workspace *workspace, const struct lab_options *options,
-                    const char *kernel, int network)
+                    const struct lab_parts *parts, int network)
 {
 	int output[2] = {-1, -1}, errors[2] = {-1, -1}, talk[2] = {-1, -1};
+	const int kind = SOCK_STREAM | SOCK_CLOEXEC;
 	char path[PATH_MAX];
 
 	log_path(path, sizeof(path), workspace, host->rank);
 	const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	const int log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-	if (null >= 0 && log >= 0 && !pipe2(output, O_CLOEXEC) && !pipe2(errors, O_CLOEXEC) &&
-	    !socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, talk)) {
+	if (null >= 0 && log >= 0 && !socketpair(AF_UNIX, kind, 0, output) &&
+	    !socketpair(AF_UNIX, kind, 0, errors) && !socketpair(AF_UNIX, kind, 0, talk)) {
 		const int from[GUEST_FD_COUNT] = {
 		        null,      log,       log,    network >= 0 ? network : null,
 		        output[1], errors[1], talk[1]};
-		host->kernel_pid = start_kernel(host, reaper, workspace, options, kernel, from);
+		host->kernel_pid = options->is_qemu[host->rank]
+		                           ? lab_qemu_start(host->rank, reaper, workspace, options,
+		                                            parts, from)
+		                           : start_uml(host, reaper, workspace, options, from);
 	} else {
 		host->kernel_pid = -1;
 	}
@@ -121,7 +115,9 @@ bool lab_host_start(struct lab_host *host, struct lab_reaper *reaper,
 			close(passed_on[i]);
 	if (host->kernel_pid > 0)
 		return true;
-	fprintf(stderr, "ina-lab: cannot start the kernel %s: %s\n", kernel, strerror(error));
+	if (error)
+		fprintf(stderr, "ina-lab: cannot start the kernel %s: %s\n",
+		        options->kernels[host->rank], strerror(error));
 	host->kernel_pid = 0;
 	host->state = LAB_HOST_DEAD;
 	return false;

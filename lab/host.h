@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One host: a User Mode Linux kernel. Its network is a link to the bridge, the output of its
- * command comes through two pipes, and its guest-init exchanges messages with ina-lab over a
- * socket.
+ * One host: a User Mode Linux kernel, or a QEMU machine (qemu.h). Its network is a link to the
+ * bridge, and sockets carry the output of its command and the messages between its guest-init and
+ * ina-lab.
  *
  *     BOOTING --up--> READY --go--> RUNNING --exit CODE--> FINISHED
  *
@@ -12,6 +12,7 @@
 #define INA_LAB_HOST_H
 
 #include "console.h"
+#include "parts.h"
 #include "reaper.h"
 #include "workspace.h"
 
@@ -46,7 +47,7 @@ struct lab_host {
  */
 bool lab_host_start(struct lab_host *host, struct lab_reaper *reaper,
                     const struct lab_workspace *workspace, const struct lab_options *options,
-                    const char *kernel, int network);
+                    const struct lab_parts *parts, int network);
 
 /* Reads messages from guest-init and acts on them. Returns false after an invalid message. */
 bool lab_host_listen(struct lab_host *host);

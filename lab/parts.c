@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "parts.h"
+#include "initramfs.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,20 +26,41 @@ struct lab_parts lab_parts_find(void)
 
 	find_part(parts.kernel, "INA_KERNEL", INA_LAB_KERNEL);
 	find_part(parts.guest_init, "INA_GUEST_INIT", INA_LAB_GUEST_INIT);
+	find_part(parts.qemu, "INA_QEMU", "/usr/bin/qemu-system-x86_64");
+	parts.has_kvm = false;
 	return parts;
 }
 
-bool lab_parts_check(const struct lab_parts *parts)
+static bool check_qemu(const struct lab_parts *parts, const char *kernel)
 {
-	if (access(parts->kernel, X_OK))
+	if (access(parts->qemu, X_OK)) {
 		fprintf(stderr,
-		        "ina-lab: no kernel found at %s: run `make kernel`, or set INA_KERNEL\n",
-		        parts->kernel);
-	else if (access(parts->guest_init, X_OK))
+		        "ina-lab: no QEMU found at %s: run scripts/install-packages.sh qemu, or "
+		        "set INA_QEMU\n",
+		        parts->qemu);
+		return false;
+	}
+	return lab_initramfs_check(kernel);
+}
+
+bool lab_parts_check(const struct lab_parts *parts, const struct lab_options *options)
+{
+	if (access(parts->guest_init, X_OK)) {
 		fprintf(stderr,
 		        "ina-lab: no executable guest-init found at %s: set INA_GUEST_INIT\n",
 		        parts->guest_init);
-	else
-		return true;
-	return false;
+		return false;
+	}
+	for (int i = 0; i < options->host_count; i++) {
+		const char *kernel = options->kernels[i];
+		if (options->is_qemu[i] ? check_qemu(parts, kernel) : !access(kernel, X_OK))
+			continue;
+		if (!options->is_qemu[i])
+			fprintf(stderr,
+			        "ina-lab: no kernel found at %s: run `make kernel`, or set "
+			        "INA_KERNEL\n",
+			        kernel);
+		return false;
+	}
+	return true;
 }

@@ -69,13 +69,14 @@ static unsigned long long room_at(const char *path)
 	return is_memory && memory < room ? memory : room;
 }
 
-struct lab_memory lab_resources_find_memory(int host_count, int memory_mib)
+struct lab_memory lab_resources_find_memory(int host_count, int memory_mib, int qemu_count)
 {
 	const char *const candidates[] = {"/dev/shm", getenv("TMPDIR"), "/tmp", "/var/tmp"};
 	struct lab_memory memory = {
-	        .need_bytes =
-	                (unsigned long long)host_count * (unsigned)(memory_mib + LAB_HOST_EXTRA_MIB)
-	                << 20,
+	        .need_bytes = ((unsigned long long)host_count *
+	                               (unsigned)(memory_mib + LAB_HOST_EXTRA_MIB) +
+	                       (unsigned)qemu_count * LAB_QEMU_EXTRA_MIB)
+	                      << 20,
 	};
 
 	for (size_t i = 0; i < sizeof(candidates) / sizeof(*candidates); i++) {

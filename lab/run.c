@@ -10,6 +10,7 @@
 #include "host.h"
 #include "parts.h"
 #include "processors.h"
+#include "qemu.h"
 #include "reaper.h"
 #include "resources.h"
 #include "spinner.h"
@@ -368,21 +369,32 @@ static void say_memory(const struct run *run)
 		        (double)workspace->memory_free_bytes / (1 << 30), workspace->memory_path);
 }
 
-static bool start_all(struct run *run, const struct lab_parts *parts)
+/* Tries KVM with the kernel of the first QEMU host, if there is one. */
+static void choose_accelerator(struct run *run, struct lab_parts *parts)
 {
+	const struct lab_options *options = run->options;
+
+	for (int i = 0; i < options->host_count; i++)
+		if (options->is_qemu[i]) {
+			parts->has_kvm = lab_qemu_kvm_works(parts, options->kernels[i],
+			                                    &run->reaper, options);
+			return;
+		}
+}
+
+static bool start_all(struct run *run, struct lab_parts *parts)
+{
+	choose_accelerator(run, parts);
 	bool started = lab_bridge_start(&run->bridge, &run->reaper, &run->workspace, run->options);
 	if (started) {
 		say_memory(run);
 		lab_processors_share(run->options, run->bridge.pid);
 	}
 	for (int i = 0; started && i < run->options->host_count; i++) {
-		const char *kernel = run->options->kernels[i];
-
 		run->hosts[i].rank = i;
 		run->host_count++;
-		started =
-		        lab_host_start(&run->hosts[i], &run->reaper, &run->workspace, run->options,
-		                       kernel ? kernel : parts->kernel, run->bridge.host_ends[i]);
+		started = lab_host_start(&run->hosts[i], &run->reaper, &run->workspace,
+		                         run->options, parts, run->bridge.host_ends[i]);
 	}
 	lab_bridge_close_host_ends(&run->bridge, run->options->host_count);
 	return started;
@@ -459,8 +471,9 @@ static void end_bridge(struct run *run)
 
 int lab_run(const struct lab_options *options)
 {
-	const struct lab_parts parts = lab_parts_find();
-	const int checked = lab_parts_check(&parts) ? lab_bridge_check(options) : LAB_EXIT_FAILED;
+	struct lab_parts parts = lab_parts_find();
+	const int checked =
+	        lab_parts_check(&parts, options) ? lab_bridge_check(options) : LAB_EXIT_FAILED;
 	struct run *run = checked ? NULL : open_run(options, &parts);
 
 	if (!run)

@@ -11,6 +11,8 @@
 #include "common/bridge_options.h"
 #include "common/parse.h"
 #include "common/topology/open.h"
+#include "initramfs.h"
+#include "parts.h"
 #include "resources.h"
 
 enum option_key {
@@ -30,7 +32,8 @@ enum option_key {
 static const struct argp_option option_table[] = {
         {"hosts", KEY_HOSTS, "N", 0,
          "Number of hosts, 1 to 256 (default: those of --topology); an aggregator has fewer ports, "
-         "so the largest numbers need --aggregator off",
+         "so the largest numbers need --aggregator off. A second --hosts qemu makes them QEMU "
+         "machines with the newest kernel in /boot instead of User Mode Linux",
          1},
         {"ranks-per-host", KEY_RANKS, "G[,G...]", 0,
          "Number of ranks on each host, each running one copy of COMMAND: one number for all "
@@ -42,7 +45,9 @@ static const struct argp_option option_table[] = {
          "least 72)",
          1},
         {"kernel", KEY_KERNEL, "HOST:FILE", 0,
-         "Boots this host with another kernel than INA_KERNEL; may be repeated", 1},
+         "Boots this host with another kernel than INA_KERNEL; with a distribution's vmlinuz it is "
+         "a QEMU machine; may be repeated",
+         1},
         {"cables", KEY_CABLES, "socket|tap", 0,
          "The cables of hosts: sockets (default), or TAP devices of this machine in a network "
          "namespace of the bridge, so that frames cross the kernel as on a NIC; in real time only",
@@ -115,11 +120,43 @@ static void parse_kernel(struct lab_options *options, const struct argp_state *s
 		             "--kernel takes HOST:FILE with HOST up to %d, not '%s'",
 		             LAB_MAX_HOSTS - 1, text);
 	path = realpath(rest + 1, NULL); /* hosts start in other folders */
-	if (!path || access(path, X_OK))
+	if (!path || (access(path, X_OK) && !lab_initramfs_is_pc_kernel(path)))
 		argp_failure(state, LAB_EXIT_USAGE, 0, "--kernel: %s is no program: %s", rest + 1,
 		             strerror(errno));
 	free(options->kernels[host]);
 	options->kernels[host] = path;
+}
+
+/*
+ * Sets each host's kernel and, by it, its kind. The kernel for hosts without one on the command
+ * line may not exist.
+ */
+static void choose_kernels(struct lab_options *options, const struct argp_state *state)
+{
+	const struct lab_parts parts = lab_parts_find();
+	const bool is_pc = lab_initramfs_is_pc_kernel(parts.kernel);
+	char *by_default = options->prefers_qemu && !is_pc ? lab_initramfs_find_kernel()
+	                                                   : strdup(parts.kernel);
+
+	for (int h = 0; h < options->host_count; h++) {
+		if (!options->kernels[h] && !by_default)
+			argp_failure(state, LAB_EXIT_USAGE, 0,
+			             "--hosts qemu: no kernel in /boot has rdma_rxe: run "
+			             "scripts/install-packages.sh qemu, or set INA_KERNEL");
+		if (!options->kernels[h])
+			options->kernels[h] = strdup(by_default);
+		options->is_qemu[h] = lab_initramfs_is_pc_kernel(options->kernels[h]);
+		if (options->is_qemu[h] && options->is_virtual)
+			argp_failure(state, LAB_EXIT_USAGE, 0,
+			             "--virtual-time: host %d is a QEMU machine, which has real "
+			             "time only",
+			             h);
+		if (options->is_qemu[h] && options->memory_mib < LAB_QEMU_MEMORY_LEAST_MIB)
+			argp_failure(state, LAB_EXIT_USAGE, 0,
+			             "host %d is a QEMU machine, which needs at least --memory %d",
+			             h, LAB_QEMU_MEMORY_LEAST_MIB);
+	}
+	free(by_default);
 }
 
 /* Reads G or G,G,...; the count of numbers is checked later, when the number of hosts is known. */
@@ -215,6 +252,7 @@ static void check_together(struct lab_options *options, const struct argp_state 
 	if (!options->memory_mib)
 		options->memory_mib = lab_resources_host_memory_mib(options->host_count);
 	spread_ranks(options, state);
+	choose_kernels(options, state);
 	if (options->is_virtual && options->host_count < 2)
 		argp_failure(state, LAB_EXIT_USAGE, 0, "--virtual-time needs at least two hosts");
 	if (options->is_virtual && options->has_taps)
@@ -263,6 +301,9 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 			             "--cables takes socket or tap, not '%s'", value);
 		return 0;
 	case KEY_HOSTS:
+		options->prefers_qemu |= !strcmp(value, "qemu");
+		if (!strcmp(value, "qemu"))
+			return 0;
 		options->host_count = whole_number(state, "-n", value, 1, LAB_MAX_HOSTS);
 		return 0;
 	case KEY_RANKS:

@@ -28,7 +28,9 @@ struct lab_options {
 	double timeout_s;               /* for the whole run */
 	double grace_s;                 /* for the other ranks, after the first failure */
 	double delay_s[LAB_MAX_HOSTS];  /* how much later each rank's command starts */
-	char *kernels[LAB_MAX_HOSTS];   /* absolute paths; NULL: that of lab_parts */
+	char *kernels[LAB_MAX_HOSTS];   /* absolute paths */
+	bool is_qemu[LAB_MAX_HOSTS];    /* by the kernel: a QEMU machine, not User Mode Linux */
+	bool prefers_qemu;              /* hosts without a kernel on the command line are that */
 	const char *stats_path;         /* or NULL; relative to the caller's folder */
 	const char *aggregator;         /* rtl, model or off */
 	bool is_virtual;                /* in virtual time */

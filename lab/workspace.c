@@ -186,7 +186,7 @@ static bool write_network(const struct lab_workspace *workspace, int host,
                           const struct lab_options *options)
 {
 	FILE *file = open_order(workspace, "network", host);
-	if (file && options->is_virtual)
+	if (file && (options->is_virtual || options->is_qemu[host]))
 		fputs("link set eth0 name vec0\n", file);
 	if (file)
 		fprintf(file,
@@ -261,11 +261,20 @@ int lab_workspace_device_mtu(const struct lab_options *options)
 	return options->path_mtu_bytes + DEVICE_MTU_MARGIN_BYTES;
 }
 
+static int count_qemu(const struct lab_options *options)
+{
+	int count = 0;
+
+	for (int i = 0; i < options->host_count; i++)
+		count += options->is_qemu[i];
+	return count;
+}
+
 bool lab_workspace_create(struct lab_workspace *workspace, const struct lab_options *options,
                           const char *guest_init)
 {
-	const struct lab_memory memory =
-	        lab_resources_find_memory(options->host_count, options->memory_mib);
+	const struct lab_memory memory = lab_resources_find_memory(
+	        options->host_count, options->memory_mib, count_qemu(options));
 
 	if (!memory.path) {
 		fprintf(stderr,
