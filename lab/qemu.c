@@ -20,7 +20,7 @@
 /* The kernel's parameters for all guests. They have no secrets from each other or the caller. */
 #define KERNEL_PARAMETERS "panic=-1 mitigations=off random.trust_cpu=on"
 
-/* Without the five-level page tables that `max` has, QEMU translates addresses faster. */
+/* Without five-level page tables QEMU translates addresses faster. */
 #define PROCESSOR "max,la57=off"
 
 #define MACHINE "pc,usb=off"

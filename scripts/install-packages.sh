@@ -53,6 +53,12 @@ groups=(
 	synth "the cost of the RTL on an FPGA, and the report on it"
 	"yosys python3-numpy"
 
+	qemu "hosts that are QEMU machines with the distribution's own kernel: ina-lab run --hosts qemu"
+	"qemu-system-x86 linux-image-amd64"
+
+	qemu-kernels "such kernels of two Debian suites, for make test-qemu; qemu is needed too"
+	"mmdebstrap kmod"
+
 	suites "root folders of other Debian suites, to test in"
 	"mmdebstrap uidmap util-linux git"
 
