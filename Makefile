@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 BUILD := build
 
-.PHONY: all lab-here check-versions kernel build programs install wheel demo demo-multigpu demo-training test test-all test-on test-unit test-quick test-sanitize test-threads torture soak scale lockstep four-state fabric new-seeds bench bench-rtl \
+.PHONY: all lab-here check-versions kernel build programs install wheel demo demo-multigpu demo-training test test-all test-on test-unit test-quick test-sanitize test-threads torture soak scale lockstep four-state fabric new-seeds bench bench-rtl test-qemu \
 	bench-virtual bench-fabric bench-torch papers charts renew synth formal formal-mutants waves fuzz clean distclean help
 
 all: build ## install missing packages, configure and build everything into build/ (25 minutes)
@@ -112,6 +112,10 @@ test-threads: need-unit ## libina's unit tests, and checks with its progress thr
 	@cmake -S . -B $(SANITIZED)-threads -G Ninja --log-level=WARNING -DINA_WERROR=ON -DINA_SANITIZE=thread -DINA_PARTS=hostlib
 	@cmake --build $(SANITIZED)-threads
 	@ctest --test-dir $(SANITIZED)-threads --output-on-failure --progress
+
+test-qemu: need-qemu+qemu-kernels kernel build ## QEMU hosts with the kernels of Debian 12 and 13, mixed and with User Mode Linux: libina's checks, the lab (15 minutes)
+	@first=$$(lab/debian-kernel.sh bookworm $(BUILD)/kernels/bookworm) && last=$$(lab/debian-kernel.sh trixie $(BUILD)/kernels/trixie) && \
+		INA_QEMU_KERNELS=$$first:$$last ctest --test-dir $(BUILD) --output-on-failure -R '^lab\.qemu'
 
 SUITE ?= trixie
 TARGETS ?= demo test

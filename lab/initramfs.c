@@ -96,7 +96,7 @@ static bool is_module(const char *path, size_t length, const char *name)
 	       !strncmp(file, name, name_length) && !strncmp(file + name_length, ".ko", 3);
 }
 
-/* Finds the module's line in modules.dep or modules.builtin. Returns false if there is none. */
+/* Finds the module's line in modules.dep or modules.builtin. Returns false if neither has one. */
 static bool find_line(const struct modules *modules, const char *file, const char *name, char *line)
 {
 	char path[PATH_MAX + 32];

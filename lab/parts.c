@@ -43,7 +43,7 @@ static bool check_qemu(const struct lab_parts *parts, const char *kernel)
 	return lab_initramfs_check(kernel);
 }
 
-bool lab_parts_check(const struct lab_parts *parts, const struct lab_options *options)
+bool lab_parts_check(const struct lab_parts *parts, const char *kernel, bool is_qemu)
 {
 	if (access(parts->guest_init, X_OK)) {
 		fprintf(stderr,
@@ -51,16 +51,11 @@ bool lab_parts_check(const struct lab_parts *parts, const struct lab_options *op
 		        parts->guest_init);
 		return false;
 	}
-	for (int i = 0; i < options->host_count; i++) {
-		const char *kernel = options->kernels[i];
-		if (options->is_qemu[i] ? check_qemu(parts, kernel) : !access(kernel, X_OK))
-			continue;
-		if (!options->is_qemu[i])
-			fprintf(stderr,
-			        "ina-lab: no kernel found at %s: run `make kernel`, or set "
-			        "INA_KERNEL\n",
-			        kernel);
-		return false;
-	}
-	return true;
+	if (is_qemu)
+		return check_qemu(parts, kernel);
+	if (!access(kernel, X_OK))
+		return true;
+	fprintf(stderr, "ina-lab: no kernel found at %s: run `make kernel`, or set INA_KERNEL\n",
+	        kernel);
+	return false;
 }

@@ -3,8 +3,6 @@
 #ifndef INA_LAB_PARTS_H
 #define INA_LAB_PARTS_H
 
-#include "run_options.h"
-
 #include <limits.h>
 #include <stdbool.h>
 
@@ -23,7 +21,7 @@ struct lab_parts {
  */
 struct lab_parts lab_parts_find(void);
 
-/* Returns false, with one line on stderr, if a file that a host needs is missing. */
-bool lab_parts_check(const struct lab_parts *parts, const struct lab_options *options);
+/* Returns false, with one line on stderr, if a file is missing for a host with this kernel. */
+bool lab_parts_check(const struct lab_parts *parts, const char *kernel, bool is_qemu);
 
 #endif

@@ -14,7 +14,7 @@ int lab_resources_host_memory_mib(int host_count);
 /* The memory that a host takes in addition, for its kernel's processes on the machine, in MiB. */
 #define LAB_HOST_EXTRA_MIB 4
 
-/* QEMU's memory for translated code, and with that all that it takes beside the guest's, in MiB. */
+/* QEMU's memory for translated code, and all that it takes in addition to the guest's, in MiB. */
 #define LAB_QEMU_CODE_MIB  "64"
 #define LAB_QEMU_EXTRA_MIB 160
 

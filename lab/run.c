@@ -469,11 +469,19 @@ static void end_bridge(struct run *run)
 	}
 }
 
+static bool check_parts(const struct lab_parts *parts, const struct lab_options *options)
+{
+	for (int i = 0; i < options->host_count; i++)
+		if (!lab_parts_check(parts, options->kernels[i], options->is_qemu[i]))
+			return false;
+	return true;
+}
+
 int lab_run(const struct lab_options *options)
 {
 	struct lab_parts parts = lab_parts_find();
 	const int checked =
-	        lab_parts_check(&parts, options) ? lab_bridge_check(options) : LAB_EXIT_FAILED;
+	        check_parts(&parts, options) ? lab_bridge_check(options) : LAB_EXIT_FAILED;
 	struct run *run = checked ? NULL : open_run(options, &parts);
 
 	if (!run)

@@ -1,31 +1,100 @@
 # SPDX-License-Identifier: Apache-2.0
-"""libina's correctness checks on QEMU hosts, with each kernel of INA_QEMU_KERNELS (FILE:FILE) and with all of them in one run."""
+"""Hosts that are QEMU machines with the distribution's own kernel, alone and with User Mode Linux hosts in one run."""
 import os
+import re
+import signal
+import stat
 import subprocess
 
 import pytest
-from conftest import LAB
+from conftest import LAB, lines, processes_with, wait_until
 
-FOLDER = os.path.dirname(LAB)
-KERNELS = [name for name in os.environ.get("INA_QEMU_KERNELS", "").split(":") if name]
-pytestmark = pytest.mark.skipif(not KERNELS, reason="INA_QEMU_KERNELS names no kernels")
-
-# Each host's kernel: an index into KERNELS, the last of which another machine's distribution has; None: User Mode Linux.
-MIXTURES = {"first": [0, 0, 0], "last": [-1, -1, -1], "both": [0, -1, 0], "with_uml": [0, -1, None]}
-# As hostlib.lab runs them, but in real time; the first word is the aggregator.
-CHECKS = ["model check_calls twice", "off check_calls twice", "model check_collectives ina 100", "off check_collectives ring 100",
-          "model check_collectives auto 60 thread", "model check_buffers ina changed readonly bad", "model check_numbers",
-          "model check_mismatch", "model check_options", "model check_fork 2", "model check_abort"]
+PERF = os.path.join(os.path.dirname(LAB), "ina-perf")
 
 
-@pytest.mark.parametrize("check", CHECKS)
-@pytest.mark.parametrize("mixture", MIXTURES)
-def test_check(mixture, check):
-    aggregator, program, *arguments = check.split()
-    kernels = [word for host, index in enumerate(MIXTURES[mixture]) if index is not None
-               for word in ("--kernel", f"{host}:{KERNELS[index]}")]
-    hosts = 2 if program == "check_buffers" else 3
-    line = [LAB, "run", "-q", "-n", str(hosts), "--aggregator", aggregator, *kernels[:2 * hosts], "--timeout", "300", "--",
-            os.path.join(FOLDER, program), *arguments]
-    run = subprocess.run(line, capture_output=True, text=True, timeout=360)
-    assert run.returncode == 0, run.stdout[-3000:] + run.stderr[-3000:]
+def can_boot():
+    """Whether ina-lab finds a kernel in /boot: without a QEMU it ends at the next step."""
+    run = subprocess.run([LAB, "run", "-n", "1", "--hosts", "qemu", "--", "true"], capture_output=True, text=True,
+                         env={**os.environ, "INA_QEMU": "/nowhere"})
+    return os.path.exists("/usr/bin/qemu-system-x86_64") and "no kernel in /boot" not in run.stderr
+
+
+needs_qemu = pytest.mark.skipif(not can_boot(), reason="this machine has no QEMU or no kernel in /boot with rdma_rxe")
+
+
+def kernel_in_boot():
+    kernels = [name for name in os.listdir("/boot") if name.startswith("vmlinuz-") and "cloud" not in name]
+    return "/boot/" + max(kernels, key=lambda name: [int(number) for number in re.findall(r"\d+", name)])
+
+
+def sums(lab, *options, aggregator="model", kind="ina"):
+    run = lab.run(*options, command=f"uname -r; {PERF} -b 4 -e 64K -f 128 -n 1", aggregator=aggregator)
+    assert run.returncode == 0, run.err
+    rows = [line.split() for line in lines(run.out, 0) if re.match(r"\s+\d+\s", line)]
+    assert [row[4] for row in rows] == [kind] * 3 and all(row[-1] == "0" for row in rows), run.out
+    return [lines(run.out, rank)[0] for rank in range(2)]
+
+
+@needs_qemu
+def test_a_pair(lab):
+    release = kernel_in_boot().removeprefix("/boot/vmlinuz-")
+    assert sums(lab, "--hosts", "qemu") == [release, release]
+
+
+@needs_qemu
+def test_a_pair_of_both_kinds_over_the_ring(lab):
+    kinds = sums(lab, "--kernel", f"1:{kernel_in_boot()}", aggregator="off", kind="ring")
+    assert kinds[0] != kinds[1] == kernel_in_boot().removeprefix("/boot/vmlinuz-")
+
+
+@needs_qemu
+def test_output_and_exit_codes(lab):
+    """A QEMU host prints as others do: whole lines on a terminal, all of them before its exit code."""
+    run = lab.run("--hosts", "qemu", command="[ -t 1 ] && seq 20000; echo to stderr >&2; exit $((3 + INA_RANK * 4))")
+    assert run.returncode in (3, 7), run.err
+    for rank in range(2):
+        assert lines(run.out, rank) == [str(number) for number in range(1, 20001)]
+        assert lines(run.err, rank) == ["to stderr"]
+        assert f"rank {rank} ended with exit code {3 + 4 * rank} " in run.err
+
+
+@needs_qemu
+def test_nothing_is_left_when_the_lab_is_killed(lab):
+    process = lab.start("--hosts", "qemu", command="sleep 1000", start_new_session=True)
+    wait_until(lambda: any("-name host1" in line for line in processes_with(str(lab.folder)).values()), 60, "host 1")
+    process.send_signal(signal.SIGKILL)
+    process.communicate()  # the fixture waits until nothing is left
+
+
+@needs_qemu
+@pytest.mark.skipif(not os.access("/dev/kvm", os.R_OK | os.W_OK), reason="this machine has no /dev/kvm")
+def test_a_kvm_that_hangs(lab, tmp_path_factory):
+    """QEMU stands still as soon as it has KVM, as it does on some machines."""
+    qemu = tmp_path_factory.mktemp("qemu") / "qemu"
+    qemu.write_text('#!/bin/sh\ncase "$*" in *"-accel kvm"*) exec sleep 1000 ;; esac\nexec qemu-system-x86_64 "$@"\n')
+    qemu.chmod(qemu.stat().st_mode | stat.S_IXUSR)
+    lab.environment["INA_QEMU"] = str(qemu)
+    run = lab.run("--hosts", "qemu", command="true")
+    assert run.returncode == 0, run.err
+    assert [line for line in run.err.splitlines() if "kvm" in line] == [
+        "ina-lab: /dev/kvm: a guest hangs on it; so QEMU emulates the hosts' processors"]
+
+
+@pytest.mark.parametrize("options, variables, message, code", [
+    (["--virtual-time"], {}, "--virtual-time: host 0 is a QEMU machine, which has real time only", 2),
+    (["--memory", "64"], {}, "host 0 is a QEMU machine, which needs at least --memory 192", 2),
+    ([], {"INA_QEMU": "/nowhere"}, "no QEMU found at /nowhere: run scripts/install-packages.sh qemu, or set INA_QEMU", 125),
+    ([], {}, "its modules are not at", 125),
+])
+def test_one_line(tmp_path, options, variables, message, code):
+    """The kernel here is only the header of one: nothing is started."""
+    header = bytearray(0x8300)
+    header[0x202:0x206] = b"HdrS"
+    header[0x20e:0x210] = (0x1000).to_bytes(2, "little")
+    header[0x1200:0x1206] = b"6.1.0\0"
+    (tmp_path / "boot").mkdir()
+    (tmp_path / "boot/vmlinuz").write_bytes(header)
+    qemu = {"INA_QEMU": "/bin/true", "INA_KERNEL": str(tmp_path / "boot/vmlinuz")}
+    run = subprocess.run([LAB, "run", "-n", "2", *options, "--", "true"], capture_output=True, text=True, timeout=60,
+                         env={**os.environ, **qemu, **variables})
+    assert run.returncode == code and message in run.stderr and run.stderr.count("\n") <= 2, run.stderr
