@@ -369,22 +369,21 @@ static void say_memory(const struct run *run)
 		        (double)workspace->memory_free_bytes / (1 << 30), workspace->memory_path);
 }
 
-/* Tries KVM with the kernel of the first QEMU host, if there is one. */
-static void choose_accelerator(struct run *run, struct lab_parts *parts)
+static void try_kvm_with_first_qemu_host(struct run *run, struct lab_parts *parts)
 {
 	const struct lab_options *options = run->options;
+	int i = 0;
 
-	for (int i = 0; i < options->host_count; i++)
-		if (options->is_qemu[i]) {
-			parts->has_kvm = lab_qemu_kvm_works(parts, options->kernels[i],
-			                                    &run->reaper, options);
-			return;
-		}
+	while (i < options->host_count && !options->is_qemu[i])
+		i++;
+	if (i < options->host_count)
+		parts->has_kvm =
+		        lab_qemu_kvm_works(parts, options->kernels[i], &run->reaper, options);
 }
 
 static bool start_all(struct run *run, struct lab_parts *parts)
 {
-	choose_accelerator(run, parts);
+	try_kvm_with_first_qemu_host(run, parts);
 	bool started = lab_bridge_start(&run->bridge, &run->reaper, &run->workspace, run->options);
 	if (started) {
 		say_memory(run);
