@@ -372,13 +372,13 @@ static void say_memory(const struct run *run)
 static void try_kvm_with_first_qemu_host(struct run *run, struct lab_parts *parts)
 {
 	const struct lab_options *options = run->options;
-	int i = 0;
 
-	while (i < options->host_count && !options->is_qemu[i])
-		i++;
-	if (i < options->host_count)
-		parts->has_kvm =
-		        lab_qemu_kvm_works(parts, options->kernels[i], &run->reaper, options);
+	for (int i = 0; i < options->host_count; i++)
+		if (options->is_qemu[i]) {
+			parts->has_kvm = lab_qemu_kvm_works(parts, options->kernels[i],
+			                                    &run->reaper, options);
+			return;
+		}
 }
 
 static bool start_all(struct run *run, struct lab_parts *parts)

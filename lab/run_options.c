@@ -151,6 +151,11 @@ static void choose_kernels(struct lab_options *options, const struct argp_state 
 			             "--virtual-time: host %d is a QEMU machine, which has real "
 			             "time only",
 			             h);
+		if (options->is_qemu[h] && options->has_taps)
+			argp_failure(state, LAB_EXIT_USAGE, 0,
+			             "--cables tap: host %d is a QEMU machine, whose cable is a "
+			             "socket",
+			             h);
 		if (options->is_qemu[h] && options->memory_mib < LAB_QEMU_MEMORY_LEAST_MIB)
 			argp_failure(state, LAB_EXIT_USAGE, 0,
 			             "host %d is a QEMU machine, which needs at least --memory %d",

@@ -82,6 +82,7 @@ def test_a_kvm_that_hangs(lab, tmp_path_factory):
 
 @pytest.mark.parametrize("options, variables, message, code", [
     (["--virtual-time"], {}, "--virtual-time: host 0 is a QEMU machine, which has real time only", 2),
+    (["--cables", "tap"], {}, "--cables tap: host 0 is a QEMU machine, whose cable is a socket", 2),
     (["--memory", "64"], {}, "host 0 is a QEMU machine, which needs at least --memory 192", 2),
     ([], {"INA_QEMU": "/nowhere"}, "no QEMU found at /nowhere: run scripts/install-packages.sh qemu, or set INA_QEMU", 125),
     ([], {}, "its modules are not at", 125),
