@@ -124,13 +124,15 @@ def synthesize(proof, folder, rtl, faulty=None):
     harness = f"formal_{proof.harness()}"
     texts[harness] = (HERE / f"{proof.harness()}.sv").read_text()
     for constant, value in proof.constants.items():
+        # If a source and the harness have it, the harness has its own, with the value that it needs.
+        pattern = re.compile(rf"(localparam int {constant}\s*= )(?!ina_pkg::)[^;]+;")
+        names = [name for name in texts if name != harness and pattern.search(texts[name])] or [harness]
         found = 0
-        for name, text in texts.items():
-            texts[name], count = re.subn(rf"(localparam int {constant}\s*= )(?!ina_pkg::)[^;]+;",
-                                         rf"\g<1>{value};", text)
+        for name in names:
+            texts[name], count = pattern.subn(rf"\g<1>{value};", texts[name])
             found += count
         if found != 1:
-            raise Trouble(f"{proof.name}: localparam int {constant} is {found} times in its sources and its harness")
+            raise Trouble(f"{proof.name}: localparam int {constant} is {found} times in its sources or its harness")
     for name, text in texts.items():
         (folder / f"{name}.sv").write_text(text)
     module = folder / f"{proof.sources[0]}.sv"

@@ -39,8 +39,10 @@ def test_make_install(tmp_path):
         run("make", "-C", SOURCE, "install", f"BUILD={tmp_path / 'build'}", f"DESTDIR={destdir}", f"PREFIX={PREFIX}",
             CMAKE_BUILD_TYPE="Debug")
     assert not Path(PREFIX).exists()
-    assert [path.name for path in destdir.iterdir()] == ["opt"]
+    assert sorted(path.name for path in destdir.iterdir()) == ["etc", "opt"]
     installed = destdir / PREFIX.lstrip("/")
+    # The Filesystem Hierarchy Standard has the configuration of /opt/NAME in /etc/opt/NAME.
+    run(installed / "bin/ina-bridge", "--check", destdir / "etc" / PREFIX.lstrip("/") / "ina/bridge.json")
     library, = installed.rglob("libina.so")
     paths = {"PKG_CONFIG_PATH": str(library.parent / "pkgconfig")}
     assert run("pkg-config", "--modversion", "ina", **paths).strip() in library.resolve().name
