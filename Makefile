@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 BUILD := build
 
-.PHONY: all lab-here check-versions kernel build programs install wheel demo demo-multigpu demo-training test test-all test-on test-unit test-quick test-sanitize test-threads torture soak scale lockstep four-state fabric new-seeds bench bench-rtl test-qemu \
+.PHONY: all lab-here check-versions kernel build programs install wheel demo demo-multigpu demo-training test test-all test-on test-unit test-quick test-sanitize test-threads torture soak scale lockstep four-state fabric new-seeds bench test-qemu bench-rtl bench-switch \
 	bench-virtual bench-fabric bench-torch papers charts renew synth formal formal-mutants waves fuzz clean distclean help
 
 all: build ## install missing packages, configure and build everything into build/ (25 minutes)
@@ -155,6 +155,10 @@ bench-rtl: kernel build ## the RTL's speed: beats per clock, latency, and hosts'
 	@cmake --build $(BUILD) --target bench-rtl-programs
 	@scripts/bench-rtl.py $(BUILD)
 	@tests/bench/sim_speed.py --build $(BUILD) --json $(BUILD)/sim-speed.json
+
+bench-switch: need-demo+bench programs ## ina-bridge on veth pairs: frames and bytes a second of a core, forwarding and aggregating, next to a Linux bridge (2 minutes)
+	@cmake --build $(BUILD) --target bench-switch-programs
+	@tests/bench/switch.py --build $(BUILD) --json $(BUILD)/bench-switch.json $(if $(shell command -v perf),--profile)
 
 bench-virtual: need-demo+bench kernel programs ## in virtual time: 10 to 100 Gb/s, 2 to 8 hosts, compared with the ring; JSON in build/ (60 minutes)
 	@cmake --build $(BUILD) --target gloo_ring
