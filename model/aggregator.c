@@ -221,7 +221,8 @@ static void pass(struct aggregator *aggregator, unsigned port, const struct pack
 		        .id = place->id, .port = port, .jobs = jobs_count(&aggregator->jobs)};
 
 		trace_fill(output_payload(output), packet, place->level, &slot);
-		output_send(output, port, &packet->header, packet->payload_bytes, false);
+		output_seal(output, packet->payload_bytes);
+		output_send(output, port, &packet->header, false);
 	} else {
 		output->emit(output->context, port, packet->frame, packet->length_bytes);
 	}

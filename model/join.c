@@ -25,7 +25,7 @@ static void send_marked(struct join *join, unsigned port, const struct queue_slo
 {
 	bool mark = marked && rebuild_may_be_marked(&slot->header);
 
-	output_send(join->output, port, &slot->header, slot->payload_bytes, mark);
+	output_send(join->output, port, &slot->header, mark);
 	join->counters->ecn_marked += mark;
 }
 
@@ -139,6 +139,7 @@ static void up(struct join *join, unsigned job, const struct heads *heads)
 	entry->congested |= marked;
 	if (heads_sum(heads, entry, join->tree, sum))
 		jobs_have_asked(join->jobs);
+	output_seal(join->output, first->payload_bytes);
 	history_write(entry->has_border ? join->parts : join->sums, entry->block, entry->up_count,
 	              sum, first->payload_bytes);
 	join->counters->packets_joined += entry->child_count;
@@ -189,6 +190,7 @@ static void down(struct join *join, unsigned job)
 	}
 	entry->congested |= marked;
 	memcpy(output_payload(join->output), slot->payload.bytes, slot->payload_bytes);
+	output_seal(join->output, slot->payload_bytes);
 	history_write(join->sums, entry->block, entry->down_count, slot->payload.bytes,
 	              slot->payload_bytes);
 	hand_out(join, job, marked, queue_slot_is_control(slot, INA_WIRE_LEAVE));
@@ -207,7 +209,8 @@ static void send_raw(struct join *join, unsigned job, unsigned port)
 		bool leaves = queue_slot_is_control(slot, INA_WIRE_LEAVE);
 
 		memcpy(output_payload(join->output), slot->payload.bytes, slot->payload_bytes);
-		output_send(join->output, port, &slot->header, slot->payload_bytes, false);
+		output_seal(join->output, slot->payload_bytes);
+		output_send(join->output, port, &slot->header, false);
 		join->counters->packets_raw++;
 		queue_pop(queue);
 		if (leaves && leave(join, job, port))
@@ -250,7 +253,8 @@ void join_resend(struct join *join, unsigned port, unsigned job, uint64_t ordina
 	}
 	join->counters->duplicates_answered++;
 	memcpy(output_payload(join->output), sum->payload.bytes, sum->payload_bytes);
-	output_send(join->output, port, &packet->header, sum->payload_bytes, false);
+	output_seal(join->output, sum->payload_bytes);
+	output_send(join->output, port, &packet->header, false);
 }
 
 void join_expire(struct join *join, unsigned job)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "wire/ina_wire.h"
+#include "icrc.h"
 #include "rebuild.h"
 
 uint8_t *output_payload(struct output *output)
@@ -12,11 +13,18 @@ uint8_t *output_payload(struct output *output)
 	return output->frame + PACKET_HEADER_BYTES_MAX;
 }
 
+void output_seal(struct output *output, unsigned payload_bytes)
+{
+	output->payload_bytes = payload_bytes;
+	output->payload_crc = icrc_of_payload(output_payload(output), payload_bytes);
+}
+
 void output_send(struct output *output, unsigned port, const struct packet_header *header,
-                 unsigned payload_bytes, bool mark)
+                 bool mark)
 {
 	uint8_t *payload = output_payload(output);
-	unsigned length = rebuild_frame(payload, header, payload_bytes, mark);
+	unsigned length =
+	        rebuild_frame(payload, header, output->payload_bytes, output->payload_crc, mark);
 
 	output->emit(output->context, port, payload - header->length_bytes, length);
 }
@@ -31,5 +39,6 @@ void output_probe(struct output *output, unsigned port, const struct packet *pac
 	at[1] = (uint8_t)(psn >> 8);
 	at[2] = (uint8_t)psn;
 	memset(output_payload(output), 0, packet->payload_bytes);
-	output_send(output, port, &header, packet->payload_bytes, false);
+	output_seal(output, packet->payload_bytes);
+	output_send(output, port, &header, false);
 }

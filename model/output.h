@@ -16,14 +16,19 @@ struct output {
 	output_emit *emit;
 	void *context;
 	uint8_t frame[PACKET_FRAME_BYTES]; /* the frame that is being sent */
+	unsigned payload_bytes;
+	uint32_t payload_crc;
 };
 
 /* Returns the buffer of the next payload. The payload stays there after it has been sent. */
 uint8_t *output_payload(struct output *output);
 
+/* Call this when the payload is complete, before it is sent with any headers. */
+void output_seal(struct output *output, unsigned payload_bytes);
+
 /* Sends that payload after `header` on `port`. `mark` sets congestion experienced. */
 void output_send(struct output *output, unsigned port, const struct packet_header *header,
-                 unsigned payload_bytes, bool mark);
+                 bool mark);
 
 /* Sends a probe in place of a packet: zeros, under a PSN that no receiver accepts. */
 void output_probe(struct output *output, unsigned port, const struct packet *packet);

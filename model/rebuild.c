@@ -46,7 +46,7 @@ static void mark_ipv4(uint8_t *ip)
 }
 
 unsigned rebuild_frame(uint8_t *payload, const struct packet_header *header, unsigned payload_bytes,
-                       bool mark)
+                       uint32_t payload_crc, bool mark)
 {
 	uint8_t *frame = payload - header->length_bytes;
 	uint8_t *ip = frame + header->ip_at;
@@ -61,7 +61,7 @@ unsigned rebuild_frame(uint8_t *payload, const struct packet_header *header, uns
 	else if (mark)
 		mark_ipv4(ip);
 	/* The iCRC covers none of the bytes that were changed here. */
-	uint32_t icrc = icrc_of_packet(header, payload, payload_bytes);
+	uint32_t icrc = icrc_of_packet(header, payload_crc, payload_bytes);
 	memcpy(payload + payload_bytes, &icrc, sizeof(icrc));
 	return header->length_bytes + payload_bytes + PACKET_ICRC_BYTES;
 }
