@@ -31,7 +31,7 @@ enum {
 	RING_SLOTS = 1024,
 	BATCH = 64,
 	PSN_MASK = 0xFFFFFF,
-	/* One packet in so many is checked with its iCRC, which takes longer than to send it. */
+	/* One packet in 64 is checked with its iCRC, which takes longer than to send it. */
 	CHECKED = 64,
 	SILENCE_MS = 5000,
 };
