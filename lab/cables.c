@@ -13,12 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { DESCRIPTORS_A_MESSAGE = 64 }; /* the kernel allows 253 */
-
-union descriptors {
-	struct cmsghdr align;
-	char bytes[CMSG_SPACE(DESCRIPTORS_A_MESSAGE * sizeof(int))];
-};
+#include "common/rights.h"
 
 static bool write_file(const char *path, const char *text)
 {
@@ -73,51 +68,30 @@ static int make_tap(int number, int mtu, int any_socket)
 	return -1;
 }
 
-static bool send_descriptors(int to, const int *fds, int count)
-{
-	union descriptors control = {0};
-	struct iovec byte = {.iov_base = "x", .iov_len = 1};
-	struct msghdr message = {
-	        .msg_iov = &byte,
-	        .msg_iovlen = 1,
-	        .msg_control = control.bytes,
-	        .msg_controllen = CMSG_SPACE((size_t)count * sizeof(int)),
-	};
-	struct cmsghdr *header = CMSG_FIRSTHDR(&message);
-
-	header->cmsg_level = SOL_SOCKET;
-	header->cmsg_type = SCM_RIGHTS;
-	header->cmsg_len = CMSG_LEN((size_t)count * sizeof(int));
-	memcpy(CMSG_DATA(header), fds, (size_t)count * sizeof(int));
-	return sendmsg(to, &message, MSG_NOSIGNAL) == 1;
-}
-
 bool lab_cables_make(void *context)
 {
 	const struct lab_cables *cables = context;
-	int fds[DESCRIPTORS_A_MESSAGE], waiting = 0;
+	int fds[INA_RIGHTS_MAX], waiting = 0;
 
 	if (!enter_namespace())
 		return false;
-	/* Otherwise this kernel would send frames to the hosts. Without IPv6 there is no such file.
-	 */
+	/* Or this kernel would send frames to the hosts. Without IPv6 there is no such file. */
 	write_file("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
 	const int any_socket = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	bool good = any_socket >= 0;
 	for (int i = 0; good && i < cables->count; i++) {
 		fds[waiting] = make_tap(i, cables->mtu, any_socket);
 		good = fds[waiting] >= 0;
-		if (good && (++waiting == DESCRIPTORS_A_MESSAGE || i + 1 == cables->count)) {
-			good = send_descriptors(cables->to_lab, fds, waiting);
+		if (good && (++waiting == INA_RIGHTS_MAX || i + 1 == cables->count)) {
+			good = ina_rights_send(cables->to_lab, "x", 1, fds, waiting);
 			while (waiting > 0)
 				close(fds[--waiting]);
 		}
 	}
 	if (!good)
 		fprintf(stderr,
-		        "ina-lab: --cables tap: cannot make TAP devices: %s: check /dev/net/tun, "
-		        "or "
-		        "leave the option out\n",
+		        "ina-lab: --cables tap: cannot make TAP devices: %s: check "
+		        "/dev/net/tun, or leave the option out\n",
 		        strerror(errno));
 	if (any_socket >= 0)
 		close(any_socket);
@@ -127,7 +101,7 @@ bool lab_cables_make(void *context)
 bool lab_cables_receive(int from, int *fds, int count)
 {
 	for (int got = 0, some = 0; got < count; got += some) {
-		union descriptors control;
+		union ina_rights control;
 		char byte;
 		struct iovec room = {.iov_base = &byte, .iov_len = 1};
 		struct msghdr message = {
@@ -139,6 +113,7 @@ bool lab_cables_receive(int from, int *fds, int count)
 		if (recvmsg(from, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT) != 1)
 			return false;
 		const struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+		errno = EPROTO;
 		if (!header || header->cmsg_type != SCM_RIGHTS)
 			return false;
 		some = (int)((header->cmsg_len - CMSG_LEN(0)) / sizeof(int));

@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdalign.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,14 +15,12 @@
 #include <unistd.h>
 
 #include "common/interrupted.h"
+#include "common/rights.h"
 #include "hostlib/control/agreement.h"
 #include "hostlib/control/telling.h"
 #include "hostlib/options/siphash.h"
 
 #define TICK_MS 10
-
-/* The most descriptors in one message; the kernel allows 253 (SCM_MAX_FD). */
-#define FDS_MAX 250
 
 /*
  * Anybody can see the names of sockets (/proc/net/unix), but only the ranks may know the job's id.
@@ -48,33 +45,14 @@ static bool is_ours(int fd)
 	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 && who.uid == geteuid();
 }
 
-static int send_some(int socket, uint32_t index, const int *fds, int count)
-{
-	alignas(struct cmsghdr) char room[CMSG_SPACE(FDS_MAX * sizeof(int))] = {0};
-	struct iovec data = {.iov_base = &index, .iov_len = sizeof(index)};
-	size_t bytes = (size_t)count * sizeof(int);
-	struct msghdr message = {.msg_iov = &data,
-	                         .msg_iovlen = 1,
-	                         .msg_control = room,
-	                         .msg_controllen = CMSG_SPACE(bytes)};
-	struct cmsghdr *head = CMSG_FIRSTHDR(&message);
-	ssize_t sent;
-
-	head->cmsg_level = SOL_SOCKET;
-	head->cmsg_type = SCM_RIGHTS;
-	head->cmsg_len = CMSG_LEN(bytes);
-	memcpy(CMSG_DATA(head), fds, bytes);
-	INA_UNINTERRUPTED(sent, sendmsg(socket, &message, MSG_NOSIGNAL));
-	return sent == (ssize_t)sizeof(index) ? 0 : -1;
-}
-
 /* Uses as many messages as necessary. */
 static int send_fds(int socket, uint32_t index, const int *fds, int count)
 {
-	for (int first = 0; first < count; first += FDS_MAX) {
+	for (int first = 0; first < count; first += INA_RIGHTS_MAX) {
 		int rest = count - first;
 
-		if (send_some(socket, index, fds + first, rest < FDS_MAX ? rest : FDS_MAX) != 0)
+		if (!ina_rights_send(socket, &index, sizeof(index), fds + first,
+		                     rest < INA_RIGHTS_MAX ? rest : INA_RIGHTS_MAX))
 			return -1;
 	}
 	return 0;
@@ -83,11 +61,11 @@ static int send_fds(int socket, uint32_t index, const int *fds, int count)
 /* Receives exactly `count` descriptors; if the message has another number, none. */
 static int receive_some(int socket, uint32_t *index, int *fds, size_t count)
 {
-	alignas(struct cmsghdr) char room[CMSG_SPACE(FDS_MAX * sizeof(int))];
+	union ina_rights room;
 	struct iovec data = {.iov_base = index, .iov_len = sizeof(*index)};
 	struct msghdr message = {.msg_iov = &data,
 	                         .msg_iovlen = 1,
-	                         .msg_control = room,
+	                         .msg_control = room.bytes,
 	                         .msg_controllen = sizeof(room)};
 	struct cmsghdr *head;
 	ssize_t got;
@@ -103,7 +81,7 @@ static int receive_some(int socket, uint32_t *index, int *fds, size_t count)
 	       !(message.msg_flags & (MSG_TRUNC | MSG_CTRUNC));
 	/*
 	 * The descriptors are open now, even if the message is invalid. The control buffer may have
-	 * room for more than FDS_MAX.
+	 * room for more than INA_RIGHTS_MAX.
 	 */
 	for (size_t i = 0; i < given; i++) {
 		int fd;
@@ -119,10 +97,11 @@ static int receive_some(int socket, uint32_t *index, int *fds, size_t count)
 
 static int receive_fds(int socket, uint32_t *index, int *fds, size_t count)
 {
-	for (size_t first = 0; first < count; first += FDS_MAX) {
+	for (size_t first = 0; first < count; first += INA_RIGHTS_MAX) {
 		size_t rest = count - first;
 
-		if (receive_some(socket, index, fds + first, rest < FDS_MAX ? rest : FDS_MAX) == 0)
+		if (receive_some(socket, index, fds + first,
+		                 rest < INA_RIGHTS_MAX ? rest : INA_RIGHTS_MAX) == 0)
 			continue;
 		while (first > 0)
 			close(fds[--first]);

@@ -14,6 +14,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "common/rights.h"
+
 /* In real time; a guest that waits normally answers immediately. */
 #define CALL_PATIENCE_MS 20000
 
@@ -65,25 +67,13 @@ static bool send_message(int fd, uint32_t operation, uint32_t number, uint64_t t
  */
 static bool send_first_ack(int fd, uint32_t number)
 {
-	struct um_timetravel_msg message = {.op = UM_TIMETRAVEL_ACK, .seq = number};
+	const struct um_timetravel_msg message = {.op = UM_TIMETRAVEL_ACK, .seq = number};
 	const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	const int fds[] = {null, null};
-	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(fds))] = {0};
-	struct iovec bytes = {.iov_base = &message, .iov_len = sizeof(message)};
-	struct msghdr whole = {.msg_iov = &bytes,
-	                       .msg_iovlen = 1,
-	                       .msg_control = control,
-	                       .msg_controllen = sizeof(control)};
-	struct cmsghdr *rights = CMSG_FIRSTHDR(&whole);
-	bool sent;
 
 	if (null < 0)
 		return false;
-	rights->cmsg_level = SOL_SOCKET;
-	rights->cmsg_type = SCM_RIGHTS;
-	rights->cmsg_len = CMSG_LEN(sizeof(fds));
-	memcpy(CMSG_DATA(rights), fds, sizeof(fds));
-	sent = sendmsg(fd, &whole, MSG_NOSIGNAL) == sizeof(message);
+	const bool sent = ina_rights_send(fd, &message, sizeof(message), fds, 2);
 	close(null);
 	return sent;
 }
