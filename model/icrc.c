@@ -43,7 +43,10 @@ static uint32_t multiply(uint32_t a, uint32_t b)
 	return product;
 }
 
-/* The CRC after `bytes` further zeros: it is multiplied by x^128 for each PACKET_QUAD_BYTES. */
+/*
+ * The CRC after `bytes` further zeros: it is multiplied by x^128 for each PACKET_QUAD_BYTES.
+ * Element i of the table is x^128 to the power of 2^i, each the square of the one before.
+ */
 static uint32_t shift(uint32_t crc, unsigned bytes)
 {
 	static const uint32_t x128_to_2_to[] = {0xA06A2517, 0xED627DAE, 0x88D14467,

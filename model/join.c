@@ -189,8 +189,7 @@ static void down(struct join *join, unsigned job)
 		return;
 	}
 	entry->congested |= marked;
-	memcpy(output_payload(join->output), slot->payload.bytes, slot->payload_bytes);
-	output_seal(join->output, slot->payload_bytes);
+	output_copy(join->output, slot->payload.bytes, slot->payload_bytes);
 	history_write(join->sums, entry->block, entry->down_count, slot->payload.bytes,
 	              slot->payload_bytes);
 	hand_out(join, job, marked, queue_slot_is_control(slot, INA_WIRE_LEAVE));
@@ -208,8 +207,7 @@ static void send_raw(struct join *join, unsigned job, unsigned port)
 		const struct queue_slot *slot = queue_at(queue, queue->head);
 		bool leaves = queue_slot_is_control(slot, INA_WIRE_LEAVE);
 
-		memcpy(output_payload(join->output), slot->payload.bytes, slot->payload_bytes);
-		output_seal(join->output, slot->payload_bytes);
+		output_copy(join->output, slot->payload.bytes, slot->payload_bytes);
 		output_send(join->output, port, &slot->header, false);
 		join->counters->packets_raw++;
 		queue_pop(queue);
@@ -252,8 +250,7 @@ void join_resend(struct join *join, unsigned port, unsigned job, uint64_t ordina
 		return;
 	}
 	join->counters->duplicates_answered++;
-	memcpy(output_payload(join->output), sum->payload.bytes, sum->payload_bytes);
-	output_seal(join->output, sum->payload_bytes);
+	output_copy(join->output, sum->payload.bytes, sum->payload_bytes);
 	output_send(join->output, port, &packet->header, false);
 }
 

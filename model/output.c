@@ -19,6 +19,12 @@ void output_seal(struct output *output, unsigned payload_bytes)
 	output->payload_crc = icrc_of_payload(output_payload(output), payload_bytes);
 }
 
+void output_copy(struct output *output, const uint8_t *payload, unsigned payload_bytes)
+{
+	memcpy(output_payload(output), payload, payload_bytes);
+	output_seal(output, payload_bytes);
+}
+
 void output_send(struct output *output, unsigned port, const struct packet_header *header,
                  bool mark)
 {

@@ -26,6 +26,9 @@ uint8_t *output_payload(struct output *output);
 /* Call this when the payload is complete, before it is sent with any headers. */
 void output_seal(struct output *output, unsigned payload_bytes);
 
+/* Makes a copy of `payload` the next payload. */
+void output_copy(struct output *output, const uint8_t *payload, unsigned payload_bytes);
+
 /* Sends that payload after `header` on `port`. `mark` sets congestion experienced. */
 void output_send(struct output *output, unsigned port, const struct packet_header *header,
                  bool mark);

@@ -22,9 +22,9 @@ bool rebuild_may_be_marked(const struct packet_header *header);
 
 /*
  * Completes the frame around `payload`. Writes `header` before it (PACKET_HEADER_BYTES_MAX bytes
- * must be free there) and the iCRC after it. `payload_crc` is that of
- * icrc_of_payload(). `mark` sets congestion experienced. The frame begins header->length_bytes
- * before `payload`. Returns the length of the frame in bytes.
+ * must be free there) and the iCRC after it. `payload_crc` is that of icrc_of_payload(). `mark`
+ * sets congestion experienced. The frame begins header->length_bytes before `payload`. Returns the
+ * length of the frame in bytes.
  */
 unsigned rebuild_frame(uint8_t *payload, const struct packet_header *header, unsigned payload_bytes,
                        uint32_t payload_crc, bool mark);
