@@ -22,6 +22,9 @@
 _Static_assert((int)BRIDGE_OPTIONS_HOSTS_MAX == (int)BRIDGE_PORTS_MAX,
                "a host is behind each port");
 
+/* Defaults, for set_defaults() and options_settings(). */
+enum { JOB_TTL_S = 60, QUIET_MS = 10, SEED = 1 };
+
 enum {
 	KEY_PORT = 0x100,
 	KEY_VIRTUAL_TIME,
@@ -279,12 +282,12 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
 static void set_defaults(struct options *options)
 {
 	options->control_mode = 0600;
-	options->fabric.seed = 1;
+	options->fabric.seed = SEED;
 	options->every_switch = (struct bridge_config){
 	        .rtl_clock_hz = 250000000,
-	        .job_ttl_ns = 60000000000,
+	        .job_ttl_ns = JOB_TTL_S * UINT64_C(1000000000),
 	        .idle_ttl_ns = BRIDGE_OPTIONS_IDLE_TTL_MS_DEFAULT * UINT64_C(1000000),
-	        .quiet_ns = options->is_replay ? 0 : 10000000,
+	        .quiet_ns = options->is_replay ? 0 : QUIET_MS * UINT64_C(1000000),
 	        .patience_ns = BRIDGE_OPTIONS_PATIENCE_MS_DEFAULT * UINT64_C(1000000),
 	        .forwarding_ns = options->is_replay ? 0 : 300,
 	};
@@ -304,11 +307,11 @@ static void set_defaults(struct options *options)
 
 json_t *options_settings(const json_t *file, const json_t *line)
 {
-	json_t *settings =
-	        json_pack("{ss ss sf sf sf si si si si}", "aggregator", "rtl", "steer", "marked",
-	                  "job-ttl", 60., "idle-ttl", BRIDGE_OPTIONS_IDLE_TTL_MS_DEFAULT / 1000.,
-	                  "quiet", 10., "patience", BRIDGE_OPTIONS_PATIENCE_MS_DEFAULT, "seed", 1,
-	                  "jobs", BRIDGE_OPTIONS_JOBS_DEFAULT, "control-mode", 600);
+	json_t *settings = json_pack(
+	        "{ss ss sf sf sf si si si si}", "aggregator", "rtl", "steer", "marked", "job-ttl",
+	        (double)JOB_TTL_S, "idle-ttl", BRIDGE_OPTIONS_IDLE_TTL_MS_DEFAULT / 1000., "quiet",
+	        (double)QUIET_MS, "patience", BRIDGE_OPTIONS_PATIENCE_MS_DEFAULT, "seed", SEED,
+	        "jobs", BRIDGE_OPTIONS_JOBS_DEFAULT, "control-mode", 600);
 
 	json_object_update(settings, (json_t *)file);
 	json_object_update(settings, (json_t *)line);

@@ -6,8 +6,9 @@
 #include "options.h"
 
 /*
- * Reads the command line and its --config file. If one is invalid, ends the program with one line
- * on stderr.
+ * Reads the command line and its --config file. `file` is the object of that file if it has been
+ * read already, or NULL. If the line or the file is invalid, ends the program with one line on
+ * stderr.
  */
 void options_parse(struct options *options, int argc, char **argv, json_t *file);
 

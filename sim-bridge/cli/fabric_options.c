@@ -87,7 +87,6 @@ void fabric_options_take(struct argp_state *state, struct options *options,
                          const struct bridge_option *option)
 {
 	struct virtual_config *time = &options->time;
-
 	struct virtual_faults *host = &time->faults[option->host];
 
 	if (options->is_replay)

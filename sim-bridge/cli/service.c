@@ -150,10 +150,10 @@ static void apply(struct service *service, const struct options *fresh, const js
 	json_decref(before);
 	if (!is_changed)
 		report(service, "", "nothing has changed");
-	for (unsigned i = 0; i < service->fabric->topology->switch_count; i++)
-		if (can_change(service, fresh, "quiet"))
-			bridge_set_times(&service->fabric->bridges[i], &fresh->fabric.bridges[i],
-			                 time_ns);
+	const bool is_live = can_change(service, fresh, "quiet");
+
+	for (unsigned i = 0; is_live && i < service->fabric->topology->switch_count; i++)
+		bridge_set_times(&service->fabric->bridges[i], &fresh->fabric.bridges[i], time_ns);
 	service->history->has_log = fresh->has_log || has_interface(service->options);
 }
 

@@ -202,8 +202,10 @@ static int open_socket(const struct sockaddr_in *address)
 	return -1;
 }
 
-/* Returns 0, or -1 with errno. The daemon, which leaves no certain errno, gets an open socket, and
- * closes it. */
+/*
+ * Returns 0, or -1 with errno. The daemon would leave any errno if it could not open its socket. So
+ * it gets an open one, which it closes.
+ */
 static int open_daemon(struct metrics *metrics, const struct sockaddr_in *address)
 {
 	struct epoll_event event = {.events = EPOLLIN};
