@@ -64,6 +64,7 @@ build: need-demo+unit+quick+test+lint+plan+torch+mpi+formal+synth
 PREFIX ?= /usr/local
 BRIDGE_PARTS = $(shell pkg-config --exists libpcap libmicrohttpd libsystemd libdeflate && echo "model;sim-bridge;")
 install: ## install libina, its manual, ina-perf, ina-bridge with its service, and torch_ina (in C++ if the packages for it are installed) under PREFIX=/usr/local, staged in DESTDIR=
+	@[ -n "$(BRIDGE_PARTS)" ] || echo "install: ina-bridge and ina-ctl are left out: libpcap, libmicrohttpd, libsystemd or libdeflate is missing"
 	@cmake -S . -B $(BUILD)/install -G Ninja --log-level=WARNING -DINA_PARTS="$(BRIDGE_PARTS)hostlib;allreduce;frameworks/torch" \
 		-DINA_BRIDGE_RTL=OFF -DINA_TESTS=OFF -DCMAKE_INSTALL_PREFIX=$(PREFIX)
 	@cmake --build $(BUILD)/install
@@ -158,7 +159,7 @@ bench-rtl: kernel build ## the RTL's speed: beats per clock, latency, and hosts'
 
 bench-switch: need-demo+bench programs ## ina-bridge on veth pairs: frames and bytes a second of a core, forwarding and aggregating, next to a Linux bridge (2 minutes)
 	@cmake --build $(BUILD) --target bench-switch-programs
-	@tests/bench/switch.py --build $(BUILD) --json $(BUILD)/bench-switch.json $(if $(shell command -v perf),--profile)
+	@tests/bench/switch.py --build $(BUILD) --json $(BUILD)/bench-switch.json
 
 bench-virtual: need-demo+bench kernel programs ## in virtual time: 10 to 100 Gb/s, 2 to 8 hosts, compared with the ring; JSON in build/ (60 minutes)
 	@cmake --build $(BUILD) --target gloo_ring

@@ -14,13 +14,12 @@ always finds whole windows of frames, as it does under full load:
 A figure per core is per second of the switch's processor time, so other load of the machine matters little. The Linux bridge has
 no process: compare the processor time of hosts and switch together. The model alone has no sockets (tests/bench/model_alone.c).
 
-    tests/bench/switch.py [--build build] [--seconds 2] [--sets 3] [--profile] [--json FILE]
+    tests/bench/switch.py [--build build] [--seconds 2] [--sets 3] [--json FILE]
 """
 import argparse
 import contextlib
 import json
 import os
-import shutil
 import statistics
 import subprocess
 import sys
@@ -41,13 +40,10 @@ def parse():
     parser.add_argument("--seconds", type=float, default=2, help="of one measurement (2)")
     parser.add_argument("--sets", type=int, default=3, help="each set has one measurement of each row; the median counts (3)")
     parser.add_argument("--messages", type=int, default=MESSAGES, help=f"of 16 packets, of the model alone ({MESSAGES})")
-    parser.add_argument("--profile", action="store_true", help="also print the functions that take ina-bridge's time, by perf")
     parser.add_argument("--json", help="also write the result to this file")
     options = parser.parse_args()
     if options.seconds <= 0 or options.sets < 1 or options.messages < 1:
         parser.error("--seconds, --sets and --messages must be positive")
-    if options.profile and not shutil.which("perf"):
-        parser.error("--profile needs perf: install linux-perf")
     return options
 
 
@@ -138,20 +134,6 @@ def load(options, hosts, way, payload):
     return json.loads(done.stdout)
 
 
-def profile(process, folder):
-    """Starts perf. It ends with the process."""
-    return subprocess.Popen(["perf", "record", "-q", "-e", "cpu-clock", "-F", "1999", "-o", os.path.join(folder, "perf.data"), "-p", str(process.pid)],
-                            stderr=subprocess.DEVNULL)
-
-
-def print_profile(recorder, folder, way, payload):
-    recorder.wait(PATIENCE_S)
-    done = subprocess.run(["perf", "report", "--stdio", "-g", "none", "--sort", "dso,sym", "--percent-limit", "1.5", "--force", "-i",
-                           os.path.join(folder, "perf.data")], capture_output=True, text=True, check=True)
-    print(f"# {way}, {payload} bytes: share of the switch's processor time, program, function")
-    print("\n".join(line.rstrip() for line in done.stdout.splitlines() if line.strip() and line[0] != "#"))
-
-
 def measure(options, way, payload):
     """One measurement, in new namespaces."""
     with contextlib.ExitStack() as stack:
@@ -159,15 +141,10 @@ def measure(options, way, payload):
         switch = Namespace(stack)
         hosts = Namespace(stack, switch)
         make_cables(switch, hosts)
-        recorder = None
         with open_switch(options, way, switch, folder) as process:
-            if options.profile and way == "aggregating":
-                recorder = profile(process, folder)
             before_s = cpu_s(process) if process else 0
             result = load(options, hosts, way, payload)
             result["switch_cpu_s"] = cpu_s(process) - before_s if process else 0
-        if recorder:
-            print_profile(recorder, folder, way, payload)
     return result
 
 
