@@ -25,7 +25,7 @@ bool lab_cables_make(void *context);
 
 /*
  * Receives the descriptors of all devices, from the other end of the pair. Each carries one
- * Ethernet frame for a read or a write. Returns false if the process has failed to make them.
+ * Ethernet frame for a read or a write. Returns false with errno set if they do not come.
  */
 bool lab_cables_receive(int from, int *fds, int count);
 

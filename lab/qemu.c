@@ -52,11 +52,11 @@ static const char *try_kvm(const struct lab_parts *parts, const char *kernel,
 	                      KERNEL_PARAMETERS,
 	                      NULL};
 	char *const environment[] = {"PATH=/usr/bin:/bin", NULL};
-	const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	const int from[] = {null, null, null};
 
 	if (access("/dev/kvm", R_OK | W_OK))
 		return strerror(errno);
+	const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	const int from[] = {null, null, null};
 	const pid_t pid = lab_reaper_start(reaper, &(struct lab_start){.path = parts->qemu,
 	                                                               .argv = argv,
 	                                                               .environment = environment,

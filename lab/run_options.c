@@ -32,8 +32,9 @@ enum option_key {
 static const struct argp_option option_table[] = {
         {"hosts", KEY_HOSTS, "N", 0,
          "Number of hosts, 1 to 256 (default: those of --topology); an aggregator has fewer ports, "
-         "so the largest numbers need --aggregator off. A second --hosts qemu makes them QEMU "
-         "machines with the newest kernel in /boot instead of User Mode Linux",
+         "so the largest numbers need --aggregator off. --hosts qemu, besides the number, makes "
+         "them "
+         "QEMU machines with the newest kernel in /boot that has rdma_rxe",
          1},
         {"ranks-per-host", KEY_RANKS, "G[,G...]", 0,
          "Number of ranks on each host, each running one copy of COMMAND: one number for all "

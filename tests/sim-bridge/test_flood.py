@@ -65,11 +65,11 @@ def pour(pid, control, ends, reads, rng):
     while (spent := time.monotonic() - begin) < SECONDS:
         if not before and spent > SECONDS / 4:
             before = use(pid)
-        end = rng.choice(ends)
+        sender = rng.choice(ends)
         first = rng.randrange(FRAMES - AT_ONCE)
         try:
             for frame in frames[first:first + AT_ONCE]:
-                end.send(frame)
+                sender.send(frame)
                 sent += 1
         except BlockingIOError:
             pass
