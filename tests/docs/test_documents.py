@@ -196,3 +196,14 @@ def test_figures_are_those_of_the_charts():
     charts = json.loads((SOURCE / "docs/pictures/results.json").read_text())["charts"]
     shown = {str(row["size_bytes"]): (row["ina_us"], row["ring_us"]) for row in charts if row["hosts"] == 4}
     assert shown == {size: (row["ina_us"], row["ring_us"]) for size, row in expected.items()}, "make charts, and make renew"
+
+
+def test_every_test_of_pytest_is_run():
+    """Each test_*.py has its name in its folder's CMakeLists.txt, unless that runs the whole folder."""
+    unnamed = []
+    for path in sorted((SOURCE / "tests").rglob("test_*.py")):
+        cmake = next(folder / "CMakeLists.txt" for folder in path.parents if (folder / "CMakeLists.txt").exists()).read_text()
+        words = set(re.findall(r"\w+", cmake))
+        if 'ina_pytest(' + path.parent.name + ' ""' not in cmake and not {path.stem, path.stem.removeprefix("test_")} & words:
+            unnamed.append(str(path.relative_to(SOURCE)))
+    assert unnamed == []
