@@ -34,7 +34,7 @@ groups=(
 	"clang-format flake8 shellcheck"
 
 	bench "the all-reduces that ours is compared with, and their launchers"
-	"libgloo-dev libopenmpi-dev openmpi-bin ibverbs-utils perftest"
+	"libgloo-dev libopenmpi-dev openmpi-bin ibverbs-utils perftest zlib1g-dev"
 
 	plan "the planner's linear-program solver"
 	"libglpk-dev libjansson-dev"
