@@ -10,8 +10,8 @@
 //   2. A packet is known to be elsewhere only if its key belonged to such a flow at some time since then.
 //   3. While a JOIN asks, no other port knows its key, except a port that has learned it in the clock before.
 //   4. A search does not change until it is done.
-//   5. If no flow is learned in the meantime, a packet stands still for at most five clocks for each flow,
-//      provided that ina_keys answers as soon as it can.
+//   5. If no flow is learned in the meantime, a packet stands still for at most five clocks for each flow and
+//      three for the rest of a search whose flow has ended, provided that ina_keys answers as soon as it can.
 //   6. The other ports see the flows of this port, each with the hash of its key, and the flow that was
 //      learned in the clock before. ina_keys sees the packet's key and hash.
 
@@ -189,7 +189,7 @@ module formal_ina_elsewhere (
         p4_stays: assert (search_valid && search_job == job_q && m_key == key_q);
       end
       p4_flow:  assert (!search_valid || (search.port == '0 && search.job < 6'(JOB_COUNT)));
-      p5_ends:  assert (still <= 4'd10);
+      p5_ends:  assert (still <= 4'd13);
       p6_valid: assert ({known_1.valid, known_0.valid} == own_valid);
       p6_fresh: assert ({known_1.fresh, known_0.fresh} == own_fresh);
       p6_hash:  assert ((!own_valid[0] || known_0.hash == ^own_key_0)

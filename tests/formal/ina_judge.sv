@@ -23,8 +23,9 @@
 //   8. A packet past a gap passes only if its job is broken, or breaks because no packet of the flow has left
 //      as a sum. Otherwise it becomes at most a probe.
 //   9. If no other port has flows, the port's ingress stops only for a JOIN: while the JOIN waits for its
-//      answer, and two clocks more.
-//  10. A LEAVE that is taken before its job is complete breaks the job.
+//      answer, and two clocks more. A JOIN asks until it is answered.
+//  10. A LEAVE that is taken before its job is complete breaks the job. So does a packet with the next PSN that
+//      is too short for its opcode, which passes.
 //  11. An answer asks for an ACK. A packet that is taken after a gap asks for one too, until a packet that
 //      already asked has been taken. No other packet asks that did not before. The CRC differs by just that
 //      bit.
@@ -131,6 +132,7 @@ module formal_ina_judge (
   function automatic ina_pkg::header_t header_of(input logic [PACKET_W-1:0] packet);
     header_of = '0;
     header_of[ina_pkg::HEADER_W +: 3]          = packet[10:8];
+    header_of[(ina_pkg::IPV4_AT + 4)*8 +: 4]   = packet[7:4];  // the identification: it differs as the PSN does
     header_of[ina_pkg::IPV4_SOURCE_AT*8 +: 2]  = packet[3:2];
     header_of[ina_pkg::BTH_OPCODE_AT*8 +: 3]   = packet[13:11];
     header_of[ACK_AT]                          = packet[16];
@@ -196,6 +198,7 @@ module formal_ina_judge (
   logic [JOB_COUNT-1:0]        has_flow;  // this port is in the job
   logic [JOB_COUNT-1:0]        broken_before;
   logic                        d_ask;  // it asked in the clock before
+  logic                        d_answer;
   logic                        granted;
   logic                        granted_1, granted_2;  // one, two clocks ago
   logic [JOB_W-1:0]            granted_job;
@@ -209,6 +212,7 @@ module formal_ina_judge (
     end
     broken_before <= rst ? '0 : job_broken & ~job_freed;
     d_ask         <= ask_valid && !rst;
+    d_answer      <= answer_valid;
     granted_1     <= granted && !rst;
     granted_2     <= granted_1 && !rst;
     if (granted) granted_job <= answer_job;
@@ -476,6 +480,9 @@ module formal_ina_judge (
         p9_join:    assert (!en && s_valid && s_first && s_last && s_ok && s_packet[0]
             && s_packet[15:14] == 2'd1);
       end
+      if (d_ask && !d_answer) begin
+        p9_waits:   assert (ask_valid);
+      end
       if (commit_valid && ours) begin
         p5_flow: assert (d_flow);
         if (granted_2) begin
@@ -495,6 +502,9 @@ module formal_ina_judge (
       if (decided) begin
         if (distance == '0 && whole && well_formed) begin
           p3_takes: assert (commit_valid);
+        end
+        if (distance == '0 && !well_formed) begin
+          p10_short: assert (token_pass && break_valid);
         end
         if (distance == '0 && d_first && d_last && well_formed
             && d_fill < (FILL_W + 1)'(SLOT_COUNT) && (!d_early || d_broken)) begin

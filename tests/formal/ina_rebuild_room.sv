@@ -20,7 +20,7 @@ module formal_ina_rebuild_room (
   localparam int MTU       = 128;
   localparam int LIST      = 8;
   localparam int LIST_W    = 3;
-  localparam int GOES      = 7;
+  localparam int GOES      = 6;
 
   logic rst;
   formal_reset reset (.clk, .rst);

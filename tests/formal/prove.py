@@ -1,6 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the proofs of proofs.txt by yosys, yosys-smtbmc and z3, and prints a line for each.
+"""Runs the proofs of proofs.txt by yosys and ABC, and prints a line for each.
+
+yosys makes an and-inverter graph of a module and its harness. ABC searches it for a way to break a property
+(bmc3), proves that there is none (pdr), and looks for a way to each cover statement (bmc3). yosys-smtbmc and z3
+replay what was found on the module itself, and write it as a VCD file.
 
 Exit code 0: all proved (with --mutants: all mutants caught); 1: not; 2: could not run.
 """
@@ -12,6 +16,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -19,7 +24,6 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 PACKAGE = "ina_pkg"
 HELPERS = ["formal_reset", "formal_stream", "formal_feeder"]
-MODES = {"bmc": [], "induction": ["-i"], "cover": ["-c"]}
 YOSYS_LIMIT_S = 120
 SOLVER_LIMIT_S = 1800
 
@@ -31,7 +35,9 @@ class Trouble(Exception):
 @dataclasses.dataclass
 class Proof:
     name: str
-    depths: dict  # for each mode and for "quick", in clocks; None if it is not run
+    bmc: int  # depths in clocks
+    cover: int
+    always: bool  # pdr proves it for any number of clocks
     sources: list  # names in rtl/, the proved module first
     constants: dict  # localparams of the sources or the harness that get another value
 
@@ -55,13 +61,11 @@ def read_proofs():
         fields = line.split("#")[0].split()
         if not fields:
             continue
-        if len(fields) < 6 or not all(re.fullmatch(r"\d+|-", field) for field in fields[1:5]):
-            raise Trouble(f"{path}:{number}: want: proof bmc induction cover quick sources")
-        depths = [None if field == "-" else int(field) for field in fields[1:5]]
-        names = ("bmc", "induction", "cover", "quick")
-        constants = dict(field.split("=") for field in fields[5:] if "=" in field)
-        sources = [field for field in fields[5:] if "=" not in field]
-        proofs[fields[0]] = Proof(fields[0], dict(zip(names, depths)), sources, constants)
+        if len(fields) < 5 or not all(field.isdecimal() for field in fields[1:3]) or fields[3] not in ("yes", "-"):
+            raise Trouble(f"{path}:{number}: want: proof bmc cover always sources")
+        constants = dict(field.split("=") for field in fields[4:] if "=" in field)
+        sources = [field for field in fields[4:] if "=" not in field]
+        proofs[fields[0]] = Proof(fields[0], int(fields[1]), int(fields[2]), fields[3] == "yes", sources, constants)
     return proofs
 
 
@@ -115,8 +119,9 @@ def run(command, limit_s, cwd):
 
 
 def synthesize(proof, folder, rtl, faulty=None):
-    """Writes the proof's model into folder/model.smt2. Only the proved module is read with FORMAL. faulty: texts that replace
-    those of sources."""
+    """Writes the proof's model into folder: what may not happen as asserts.aig, what must be reachable as covers.aig, with the
+    properties' names in .txt files, and the model for replay(). Only the proved module is read with FORMAL. faulty: texts that
+    replace those of sources; such a model is asserts.aig alone."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     texts = {name: source(rtl, name).read_text() for name in [PACKAGE] + proof.sources}
@@ -144,36 +149,76 @@ def synthesize(proof, folder, rtl, faulty=None):
         f"prep -top {harness} -flatten -nordff",
         # The module has no signal of a name that the harness reads.
         "select -assert-none w:* a:hierconn %i",
-        "memory_map", "opt -full", "async2sync", "dffunmap", "opt_clean", "write_smt2 -wires model.smt2",
+        "memory_map", "opt -full", "async2sync", "dffunmap", "opt_clean", "design -save whole",
+        "chformal -cover -remove", *as_graph("asserts"),
     ]
+    if not faulty:
+        script += ["design -load whole", "write_smt2 -wires model.smt2", "chformal -assert -remove",
+                   f"techmap -map {HERE / 'covers.v'}", *as_graph("covers")]
     (folder / "model.ys").write_text("\n".join(script) + "\n")
     code, text = run(["yosys", "-q", "model.ys"], YOSYS_LIMIT_S, folder)
     if code != 0:
         last = text.strip().splitlines()[-1:] or ["no message"]
         raise Trouble(f"{proof.name}: yosys failed on {folder}/model.ys: {last[0]}")
-    return folder / "model.smt2"
 
 
-def solve(model, mode, depth):
-    """(good, the solver's result in a few words); good is None if the solver did not finish."""
-    trace = f"{mode}.vcd"
-    command = ["yosys-smtbmc", "--noprogress", "--unroll", "-s", "z3", *MODES[mode], "-t", str(depth), "--dump-vcd", trace,
-               model.name]
-    _, text = run(command, SOLVER_LIMIT_S, model.parent)
-    (model.parent / f"{mode}.log").write_text(text)
-    if "Unexpected EOF response from solver" in text:
-        return None, f"z3 was ended, not finished in {SOLVER_LIMIT_S} s of a processor"
-    if "Status: PASSED" in text:
-        return True, "proved" if mode != "cover" else "all reached"
-    if mode == "cover":
-        unreached = re.findall(r"Unreached cover statement at (\S+?)\.?$", text, re.MULTILINE)
-        return False, f"not reached: {', '.join(unreached) or 'see cover.log'}"
-    failed = re.findall(r"Assert failed in \S+: (.*)", text)
+def as_graph(name):
+    """Commands of yosys that write name.aig. After opt_clean, select and write_aiger have the same order of cells."""
+    return ["setundef -anyseq -undriven", "setattr -unset keep", "delete -output", "opt -full", "techmap", "opt -fast", "dffunmap",
+            "abc -g AND -fast", "opt_clean", f"tee -q -o {name}.txt select -list t:$assert",
+            f"write_aiger -zinit -no-startoffset -map {name}.aim {name}.aig"]
+
+
+def abc(folder, name, command):
+    """What ABC says of name.aig after the command, without its terminal's colours."""
+    script = f"read_aiger {name}.aig; fold; strash; {command}"
+    code, text = run(["yosys-abc", "-c", script], SOLVER_LIMIT_S, folder)
+    (folder / f"{name}.log").write_text(text)
+    if code < 0:
+        why = f"not finished in {SOLVER_LIMIT_S} s of a processor" if -code in (signal.SIGXCPU, signal.SIGKILL) else "crashed"
+        raise Trouble(f"ABC was ended by {signal.Signals(-code).name}: {why}")
+    return text
+
+
+def properties(folder, name):
+    return [path.rpartition("/")[2] for path in (folder / f"{name}.txt").read_text().splitlines()]
+
+
+def search(folder, command, good):
+    """(True, "proved") if ABC's command says what is expected of a good module, else (False, which property fails, and when)."""
+    text = abc(folder, "asserts", command + "; write_cex -a cex.aiw")
+    if good in text:
+        return True, "proved"
+    failed = re.search(r"Output +(\d+) of miter .* was asserted in frame (\d+)\.", text)
     if not failed:
-        return None, f"no verdict: see {model.parent}/{mode}.log"
-    step = re.findall(r"(?:step|in step) (\d+)\.\.", text)
-    at = f" in clock {step[-1]}" if mode == "bmc" and step else ""
-    return False, f"{failed[0].split(' (')[0]} fails{at}: {model.parent}/{trace}"
+        raise Trouble(f"no verdict: see {folder}/asserts.log")
+    return False, f"{properties(folder, 'asserts')[int(failed[1])]} fails in clock {failed[2]}"
+
+
+def bounded(folder, depth):
+    return search(folder, f"bmc3 -F {depth}", f"No output asserted in {depth} frames")
+
+
+def always(folder, _):
+    return search(folder, "pdr", "Property proved.")
+
+
+def reach(folder, depth):
+    text = abc(folder, "covers", f"bmc3 -a -x -F {depth}")
+    reached = {int(number) for number in re.findall(r"Output +(\d+) was asserted in frame", text)}
+    missing = [name for number, name in enumerate(properties(folder, "covers")) if number not in reached]
+    return not missing, f"not reached: {', '.join(missing)}" if missing else "all reached"
+
+
+def replay(folder):
+    """The file of the trace that ABC found, in which z3 sees the same property fail."""
+    command = ["yosys-smtbmc", "--noprogress", "--unroll", "-s", "z3", "-t", "10000", "--aig", "asserts.aim:cex.aiw",
+               "--aig-noheader", "--dump-vcd", "trace.vcd", "model.smt2"]
+    _, text = run(command, SOLVER_LIMIT_S, folder)
+    (folder / "replay.log").write_text(text)
+    if "Assert failed" not in text:
+        raise Trouble(f"z3 does not confirm it: see {folder}/replay.log")
+    return folder / "trace.vcd"
 
 
 def line(what, mode, depth, verdict, began):
@@ -182,41 +227,41 @@ def line(what, mode, depth, verdict, began):
 
 
 def prove(proof, modes, arguments):
-    """Runs the proof's modes, a list of (mode, depth), one after the other. True if all of them hold."""
+    """Runs the proof's modes, a list of (name, function, depth), one after the other. True if all of them hold."""
     folder = arguments.build / proof.name
     began = time.monotonic()
+    mode, depth, good = "model", None, True
     try:
         # A mutant whose text is no longer in the sources would not be noticed otherwise.
         for mutant in read_mutants(proof):
             mutated(proof, mutant, arguments.rtl)
-        model = synthesize(proof, folder, arguments.rtl)
+        synthesize(proof, folder, arguments.rtl)
+        for mode, function, depth in modes:
+            began = time.monotonic()
+            holds, words = function(folder, depth)
+            if not holds:
+                words = f"FAILED: {words}" + (f": {replay(folder)}" if mode != "cover" else "")
+            line(proof.name, mode, depth, words, began)
+            good = good and holds
     except (Trouble, OSError) as trouble:
-        line(proof.name, "model", None, f"FAILED: {trouble}", began)
+        line(proof.name, mode, depth, f"FAILED: {trouble}", began)
         return False
-    good = True
-    for mode, depth in modes:
-        began = time.monotonic()
-        verdict, words = solve(model, mode, depth)
-        line(proof.name, mode, depth, words if verdict else f"FAILED: {words}", began)
-        good = good and verdict is True
     return good
 
 
 def catch(proof, number, mutant, arguments):
     """True if the proof finds the mutant's fault. A mutant that cannot be tried counts as not caught."""
     what = f"{proof.name}.{number}"
-    depth = proof.depths["bmc"]
+    folder = arguments.build / "mutants" / what
     began = time.monotonic()
     try:
-        model = synthesize(proof, arguments.build / "mutants" / what, arguments.rtl,
-                           mutated(proof, mutant, arguments.rtl))
-        verdict, words = solve(model, "bmc", depth)
+        synthesize(proof, folder, arguments.rtl, mutated(proof, mutant, arguments.rtl))
+        survived, words = bounded(folder, proof.bmc)
     except (Trouble, OSError) as trouble:
         line(what, "mutant", None, f"ERROR: {trouble}", began)
         return False
-    said = {True: "SURVIVED", False: words.split(":")[0], None: f"ERROR: {words}"}[verdict]
-    line(what, "mutant", depth, f"{said}  <- {mutant.broken}", began)
-    return verdict is False
+    line(what, "mutant", proof.bmc, f"{'SURVIVED' if survived else words}  <- {mutant.broken}", began)
+    return not survived
 
 
 def tasks(proofs, arguments):
@@ -225,13 +270,11 @@ def tasks(proofs, arguments):
         if number:
             yield lambda p=proof, n=number, m=read_mutants(proof)[number - 1]: catch(p, n, m, arguments)
             continue
-        if arguments.quick:
-            if proof.depths["quick"]:
-                yield lambda p=proof: prove(p, [("bmc", p.depths["quick"])], arguments)
-            continue
+        modes = [("bmc", bounded, proof.bmc)]
         # The unchanged module runs next to its mutants: a harness that always fails would catch all of them.
-        modes = ["bmc"] if arguments.mutants else MODES
-        modes = [(mode, proof.depths[mode]) for mode in modes if proof.depths[mode]]
+        if not arguments.quick and not arguments.mutants:
+            modes += [("always", always, None)] if proof.always else []
+            modes += [("cover", reach, proof.cover)]
         yield lambda p=proof, m=modes: prove(p, m, arguments)
         if arguments.mutants:
             for number, mutant in enumerate(read_mutants(proof), 1):
@@ -255,7 +298,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("proof", nargs="*",
                         help="of proofs.txt, or NAME.N for one mutant of it; all if no name is given")
-    parser.add_argument("--quick", action="store_true", help="bmc only, to the quick depth")
+    parser.add_argument("--quick", action="store_true", help="bmc only")
     parser.add_argument("--mutants", action="store_true", help="the proofs must catch the mutants")
     parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build/formal"),
                         help="folder for models, logs and traces (build/formal)")
@@ -264,7 +307,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="solvers at a time")
     arguments = parser.parse_args()
     arguments.build = arguments.build.resolve()
-    for program in ("yosys", "yosys-smtbmc", "z3"):
+    for program in ("yosys", "yosys-abc", "yosys-smtbmc", "z3"):
         if not shutil.which(program):
             raise Trouble(f"{program} is missing: scripts/install-packages.sh formal")
     proofs = read_proofs()
