@@ -6,6 +6,7 @@
 #include <argp.h>
 #include <argz.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +28,9 @@ enum { JOB_TTL_S = 60, QUIET_MS = 10, SEED = 1 };
 
 enum {
 	KEY_PORT = 0x100,
+	KEY_UPLINK,
+	KEY_LEVEL,
+	KEY_SWITCH_NUMBER,
 	KEY_VIRTUAL_TIME,
 	KEY_START_DELAY,
 	KEY_PROGRESS,
@@ -47,6 +51,19 @@ static const struct argp_option argp_options[] = {
          "the bridge creates and removes. Give it once for each host; ports are numbered from 0 in "
          "this order",
          1},
+        {"uplink", KEY_UPLINK, "PORT", 0,
+         "The port with this number leads up to a switch of another ina-bridge, and the switches "
+         "of "
+         "both sum together",
+         2},
+        {"level", KEY_LEVEL, "LEVEL", 0,
+         "Level of the lowest switches here, from 1 to 3 (default 1): higher than every switch of "
+         "other bridges whose uplinks lead here",
+         2},
+        {"switch-number", KEY_SWITCH_NUMBER, "N", 0,
+         "Number of the first switch here; the others count on from it (default 0). All switches "
+         "of all bridges of a fabric need different numbers",
+         2},
         {"virtual-time", KEY_VIRTUAL_TIME, "fd=N", 0,
          "The bridge provides the hosts' clock: N is a listening socket for the clock, and each "
          "--port one for a vhost-user network device",
@@ -155,7 +172,44 @@ static void take_control(struct argp_state *state, struct options *options, int 
 		options->user = text;
 }
 
-/* The options that only ina-bridge has are about ports and hosts, and a replay has no hosts. */
+static uint64_t read_whole(struct argp_state *state, const char *option, const char *text,
+                           uint64_t least, uint64_t most)
+{
+	uint64_t value = 0;
+
+	if (!ina_parse_whole(text, least, most, &value))
+		argp_failure(state, BRIDGE_OPTIONS_EXIT_USAGE, 0,
+		             "%s takes a whole number from %" PRIu64 " to %" PRIu64 ", not '%s'",
+		             option, least, most, text);
+	return value;
+}
+
+/* The place among several bridges. Returns false for other options. */
+static bool take_place(struct argp_state *state, struct options *options, int key, const char *text)
+{
+	switch (key) {
+	case KEY_UPLINK:
+		if (options->uplink != TOPOLOGY_NONE)
+			argp_failure(state, BRIDGE_OPTIONS_EXIT_USAGE, 0,
+			             "--uplink %s: given twice: a bridge has one uplink at most",
+			             text);
+		options->uplink =
+		        (unsigned)read_whole(state, "--uplink", text, 0, BRIDGE_PORTS_MAX - 1);
+		return true;
+	case KEY_LEVEL:
+		options->level =
+		        (unsigned)read_whole(state, "--level", text, 1, TOPOLOGY_LEVELS_MAX);
+		return true;
+	case KEY_SWITCH_NUMBER:
+		options->first_number = (unsigned)read_whole(state, "--switch-number", text, 0,
+		                                             OPTIONS_SWITCH_NUMBER_MAX);
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* The other options that only ina-bridge has are about ports and hosts: a replay has no hosts. */
 static void refuse_in_replay(struct argp_state *state, int key)
 {
 	for (const struct argp_option *option = argp_options; option->name; option++)
@@ -223,9 +277,11 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
 	struct options *options = input->context;
 	struct bridge_option start;
 
+	remember_key(options, key, text);
+	if (take_place(state, options, key, text))
+		return 0;
 	if (options->is_replay)
 		refuse_in_replay(state, key);
-	remember_key(options, key, text);
 	switch (key) {
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = input;
@@ -298,6 +354,8 @@ static void set_defaults(struct options *options)
 	        .cut_ns = CALENDAR_NEVER,
 	        .mend_ns = CALENDAR_NEVER,
 	};
+	options->uplink = TOPOLOGY_NONE;
+	options->level = 1;
 	options->time.clock_fd = -1;
 	for (unsigned host = 0; host < BRIDGE_PORTS_MAX; host++) {
 		options->time.faults[host].kill_ns = GUEST_NEVER;

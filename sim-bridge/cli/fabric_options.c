@@ -188,10 +188,55 @@ static struct topology *make_topology(struct argp_state *state, struct options *
 	return topology;
 }
 
+/* Raises the switches to the place of this bridge among several bridges. */
+static void raise_levels(struct argp_state *state, const struct options *options,
+                         struct topology *topology)
+{
+	for (unsigned i = 0; i < topology->switch_count; i++) {
+		struct topology_switch *of = &topology->switches[i];
+
+		of->level += options->level - 1;
+		if (of->level > TOPOLOGY_LEVELS_MAX)
+			argp_failure(state, BRIDGE_OPTIONS_EXIT_USAGE, 0,
+			             "--level %u: switch '%s' would be on level %u, and the "
+			             "highest level is %d",
+			             options->level, of->name, of->level, TOPOLOGY_LEVELS_MAX);
+	}
+}
+
+static void check_uplink(struct argp_state *state, const struct options *options,
+                         const struct topology *topology)
+{
+	if (options->uplink == TOPOLOGY_NONE)
+		return;
+	if (options->uplink >= options->port_count)
+		argp_failure(state, BRIDGE_OPTIONS_EXIT_USAGE, 0,
+		             "--uplink %u: no such port: the last of %u ports is %u",
+		             options->uplink, options->port_count, options->port_count - 1);
+	const struct topology_switch *of =
+	        &topology->switches[topology->cables[options->uplink].upper];
+
+	if (options->fabric.is_virtual && !options->is_replay)
+		argp_failure(state, BRIDGE_OPTIONS_EXIT_USAGE, 0,
+		             "--uplink: not in virtual time: leave out --virtual-time");
+	if (of->first_uplink < of->ports)
+		argp_failure(state, BRIDGE_OPTIONS_EXIT_USAGE, 0,
+		             "--uplink %u: its switch '%s' has another uplink, to '%s': give a "
+		             "port of the highest switch",
+		             options->uplink, of->name, topology->switches[of->uplinks[0]].name);
+	if (of->level == TOPOLOGY_LEVELS_MAX)
+		argp_failure(state, BRIDGE_OPTIONS_EXIT_USAGE, 0,
+		             "--uplink %u: its switch '%s' is on level %u, the highest: nothing "
+		             "can be above it",
+		             options->uplink, of->name, of->level);
+}
+
 void fabric_options_build(struct argp_state *state, struct options *options)
 {
 	struct topology *topology = make_topology(state, options);
 
+	raise_levels(state, options, topology);
+	check_uplink(state, options, topology);
 	options->fabric.topology = topology;
 	spread(options);
 	for (unsigned i = 0; i < topology->setting_count; i++) {

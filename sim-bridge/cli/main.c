@@ -9,13 +9,13 @@
 #include "common/streams.h"
 #include "sim-bridge/switch/fabric.h"
 #include "sim-bridge/switch/capture.h"
-#include "sim-bridge/aggregator/engine.h"
 #include "sim-bridge/control/control.h"
 #include "sim-bridge/control/history.h"
 #include "sim-bridge/control/metrics.h"
 #include "sim-bridge/realtime/loop.h"
 #include "sim-bridge/replay/replay.h"
 #include "command_line.h"
+#include "engines.h"
 #include "service.h"
 #include "stats.h"
 #include "sim-bridge/virtual/path.h"
@@ -57,49 +57,12 @@ static uint64_t epoch_ns(const struct program *program)
 	return is_virtual(program) ? VIRTUAL_EPOCH_NS : 0;
 }
 
-/* Returns NULL for a plain switch, and after an error, which is then in program->error. */
-static struct engine *make_engine(struct program *program, struct bridge *bridge)
-{
-	const struct topology_switch *of =
-	        &program->options.fabric.topology->switches[bridge->number];
-	struct engine_config config = {
-	        .ports = of->ports,
-	        .number = bridge->number,
-	        .level = of->level,
-	        .has_quiet_time = bridge->config.quiet_ns > 0,
-	        .has_patience = bridge->config.patience_ns > 0,
-	        .jobs = (unsigned)bridge->config.jobs,
-	        .window_packets = (unsigned)bridge->config.window_packets,
-	        .memory_packets = (unsigned)bridge->config.memory_packets,
-	        .quota = (unsigned)bridge->config.quota,
-	        .vlan_quota = (unsigned)bridge->config.vlan_quota,
-	        .tell = bridge_report,
-	        .clock_hz = program->options.fabric.is_virtual ? bridge->config.rtl_clock_hz : 0,
-	};
-
-	for (unsigned port = of->first_uplink; port < of->ports; port++)
-		config.uplinks |= 1u << port;
-	for (unsigned port = 0; port < of->ports && port < ENGINE_PORTS_MAX; port++) {
-		const struct cable_config *cable =
-		        &program->options.fabric.cables[of->cables[port]];
-
-		config.port_priority[port] = (uint8_t)cable->port_priority;
-		config.trusted_ports |= (uint32_t)cable->trusts_tags << port;
-	}
-	if (bridge->config.aggregator == BRIDGE_MODEL)
-		return model_aggregator_open(&config, bridge_aggregated, bridge, program->error,
-		                             sizeof(program->error));
-	if (bridge->config.aggregator == BRIDGE_RTL)
-		return rtl_aggregator_open(&config, bridge_aggregated, bridge, program->error,
-		                           sizeof(program->error));
-	return NULL;
-}
-
 /* Implements bridge_renew. */
 static struct engine *renew_engine(void *context, struct bridge *bridge)
 {
 	struct program *program = context;
-	struct engine *engine = make_engine(program, bridge);
+	struct engine *engine =
+	        engines_make(&program->options, bridge, program->error, sizeof(program->error));
 
 	if (engine)
 		bridge->engine->operations->close(bridge->engine);
@@ -132,7 +95,8 @@ static bool open_engines(struct program *program)
 	for (unsigned i = 0; i < fabric->topology->switch_count; i++) {
 		struct bridge *bridge = &fabric->bridges[i];
 
-		bridge->engine = make_engine(program, bridge);
+		bridge->engine = engines_make(&program->options, bridge, program->error,
+		                              sizeof(program->error));
 		if (!bridge->engine && bridge->config.aggregator != BRIDGE_OFF)
 			return complain_of_engine(program, bridge);
 	}

@@ -10,7 +10,7 @@
 #include "sim-bridge/switch/fabric.h"
 #include "sim-bridge/virtual/virtual_time.h"
 
-enum { OPTIONS_NAMED_MAX = 256 };
+enum { OPTIONS_NAMED_MAX = 256, OPTIONS_SWITCH_NUMBER_MAX = 999999 };
 
 /* The command line is read first for the name of the file, then after the file. */
 enum options_source { OPTIONS_OF_LINE_FIRST, OPTIONS_OF_FILE, OPTIONS_OF_LINE };
@@ -25,6 +25,10 @@ struct options {
 	const char
 	        *port_names[BRIDGE_PORTS_MAX]; /* as ports_open() takes them; NULL for a socket */
 	unsigned port_count;
+	/* The place of this bridge in a fabric of several bridges: */
+	unsigned uplink;             /* the port that leads up, or TOPOLOGY_NONE */
+	unsigned level;              /* of the lowest switches */
+	unsigned first_number;       /* of the first switch */
 	unsigned checked_hosts;      /* the count of hosts given with --check-hosts, or 0 */
 	bool only_checks;            /* --check or --check-hosts: nothing runs */
 	const char *config_path;     /* or NULL */

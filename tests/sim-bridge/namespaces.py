@@ -27,6 +27,7 @@ SIOCETHTOOL, ETHTOOL_STSO, ETHTOOL_SGRO = 0x8946, 0x1F, 0x2C
 NO_NAMESPACES = "this machine forbids network namespaces"
 NO_TUN = "this machine has no /dev/net/tun for this user"
 NO_VLANS = "this machine's kernel has no VLAN interfaces (8021q)"
+NO_VXLAN = "this machine's kernel has no VXLAN interfaces"
 
 # A request is the arguments of socket.socket(), or the name of a TAP device, which then has no offloads.
 KEEPER = """
@@ -135,11 +136,12 @@ class Packets(socket.socket):
 class Network:
     """A namespace for the bridge, and others for hosts. Host h has an interface eth0, whose other end is `eth`h at the bridge."""
 
-    def __init__(self, folder, hosts, mtu=1500, quiet=False):
-        """The kernel of a quiet host has no address, and sends no frames."""
-        self.folder, self.mtu, self.quiet = folder, mtu, quiet
+    def __init__(self, folder, hosts, mtu=1500, quiet=False, first=0, beside=None):
+        """The kernel of a quiet host has no address, and sends no frames. The addresses of the hosts count from `first`. `beside`:
+        another network, whose namespaces can share cables with these."""
+        self.folder, self.mtu, self.quiet, self.first = folder, mtu, quiet, first
         self.bridge = None
-        self.namespaces = [Namespace()]
+        self.namespaces = [Namespace(beside and beside.switch)]
         try:
             self.switch = self.namespaces[0]
             self.hosts = []
@@ -156,13 +158,13 @@ class Network:
 
     def plug(self, host):
         """Makes the host's veth pair."""
-        there, here = self.hosts[host], self.switch
+        there, here, number = self.hosts[host], self.switch, self.first + host
         here.set("net/ipv6/conf/default/disable_ipv6", 1)
         there.set("net/ipv6/conf/default/disable_ipv6", int(self.quiet))
-        here.ip(f"link add eth{host} mtu {self.mtu} type veth peer name eth0 mtu {self.mtu} address {mac(host).hex(':')} "
+        here.ip(f"link add eth{host} mtu {self.mtu} type veth peer name eth0 mtu {self.mtu} address {mac(number).hex(':')} "
                 f"netns {there.process.pid}", f"link set eth{host} up")
         # Without duplicate address detection a host can use its IPv6 address immediately.
-        addresses = (f"addr add 10.0.0.{host + 1}/24 dev eth0", f"addr add fd00::{host + 1}/64 dev eth0 nodad")
+        addresses = (f"addr add 10.0.0.{number + 1}/24 dev eth0", f"addr add fd00::{number + 1}/64 dev eth0 nodad")
         there.ip("link set eth0 up", *(() if self.quiet else addresses))
 
     def start(self, *arguments, fds=()):
@@ -228,10 +230,19 @@ def cuts_udp():
     return (int(major), int(minor)) >= (6, 2)
 
 
-def has_vlans(namespace):
-    """Can the kernel make a VLAN interface?"""
+def can_make(namespace, name, kind):
     try:
-        namespace.ip("link add link eth0 name vlan9 type vlan id 9", "link del vlan9")
+        namespace.ip(f"link add {name} {kind}", f"link del {name}")
     except OSError:
         return False
     return True
+
+
+def has_vlans(namespace):
+    """Can the kernel make a VLAN interface?"""
+    return can_make(namespace, "vlan9", "link eth0 type vlan id 9")
+
+
+def need_vxlan(namespace):
+    if not can_make(namespace, "vxlan9", "type vxlan id 9 dstport 4789"):
+        pytest.skip(NO_VXLAN)
