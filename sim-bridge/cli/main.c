@@ -251,6 +251,7 @@ static bool open_services(struct program *program)
 	        .fabric = &program->fabric,
 	        .ports = program->loop.ports,
 	        .history = &program->history,
+	        .is_part = options->uplink != TOPOLOGY_NONE || options->level > 1,
 	        .counters = counters_now,
 	        .counters_context = program,
 	};
@@ -320,6 +321,8 @@ static int open_time(struct program *program)
 static void run_time(struct program *program)
 {
 	program->time.fabric = program->loop.fabric = program->replay.fabric = &program->fabric;
+	program->loop.inquiry.uplink = program->options.uplink;
+	program->loop.inquiry.first_number = program->options.first_number;
 	if (program->options.is_replay)
 		replay_run(&program->replay);
 	else if (is_virtual(program))
@@ -406,6 +409,10 @@ static int run(struct program *program)
 	if (stuck)
 		good = complain(stuck);
 	code = good ? EXIT_SUCCESS : EXIT_FAILURE;
+	if (program->loop.inquiry.error[0]) {
+		complain(program->loop.inquiry.error);
+		code = BRIDGE_OPTIONS_EXIT_USAGE;
+	}
 out_services:
 	close_services(program);
 out_engines:

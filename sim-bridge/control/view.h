@@ -13,6 +13,7 @@ struct view {
 	struct fabric *fabric;
 	struct port *ports; /* one for each host */
 	const struct history *history;
+	bool is_part;                       /* other bridges belong to the fabric too */
 	json_t *(*counters)(void *context); /* returns the object of --stats */
 	void *counters_context;
 };

@@ -224,6 +224,29 @@ static uint64_t joined_ranks(const struct why *why, uint64_t job_id)
 	return ranks;
 }
 
+/* True if a switch of this bridge has the JOINs of all its children. */
+static bool is_complete(const struct why *why, uint64_t job_id)
+{
+	struct report_job job;
+
+	for (unsigned i = 0; i < why->fabric->topology->switch_count; i++)
+		if (bridge_find_job(&why->fabric->bridges[i], job_id, &job) &&
+		    job.joined_count >= job.child_count)
+			return true;
+	return false;
+}
+
+/* Of the ranks at other bridges, not every JOIN comes to this one. */
+static void ask_missing_of_part(struct why *why, const struct join_sight *first)
+{
+	if (!is_complete(why, first->job_id))
+		say(why,
+		    "job 0x%016" PRIx64 ": JOINs of %d of %u ranks have come here, for %.0f s: ask "
+		    "the other bridges of the fabric too",
+		    first->job_id, __builtin_popcountll(joined_ranks(why, first->job_id)),
+		    first->rank_count, seconds_since(why, first->first_ns));
+}
+
 /* In ranks' order, the predecessor's connection leads to the rank that is missing. */
 static void ask_missing(struct why *why, const struct join_sight *first)
 {
@@ -304,7 +327,10 @@ static void ask_joins(struct why *why)
 			continue;
 		while ((join = next_join(why, first->job_id, join)))
 			ask_join(why, join, first);
-		ask_missing(why, first);
+		if (why->view->is_part)
+			ask_missing_of_part(why, first);
+		else
+			ask_missing(why, first);
 		ask_events(why, first->job_id);
 	}
 }

@@ -139,6 +139,10 @@ static void take_frame(void *context, struct frame *frame)
 {
 	struct input_context *from = context;
 
+	if (inquiry_take(&from->loop->inquiry, from->port, frame)) {
+		frame_drop(frame);
+		return;
+	}
 	if (from->time_ns == 0)
 		from->time_ns = wall_ns(from->loop);
 	fabric_receive(from->loop->fabric, from->port, from->time_ns, frame);
@@ -255,7 +259,8 @@ static void run(struct loop *loop)
 	bool has_more = false; /* the fabric has work left that needs no new event */
 
 	fabric_start(loop->fabric, wall_ns(loop));
-	while (loop->open_ports > 0 && !fabric_error(loop->fabric)) {
+	inquiry_start(&loop->inquiry, wall_ns(loop));
+	while (loop->open_ports > 0 && !fabric_error(loop->fabric) && !loop->inquiry.error[0]) {
 		struct epoll_event events[TAGS];
 		bool was_open[BRIDGE_PORTS_MAX];
 
@@ -277,6 +282,9 @@ static void run(struct loop *loop)
 
 void loop_run(struct loop *loop)
 {
+	loop->inquiry.fabric = loop->fabric;
+	loop->inquiry.ports = loop->ports;
+	loop->inquiry.pool = loop->pool;
 	run(loop);
 	for (unsigned port = 0; port < loop->port_count; port++)
 		port_count_lost(&loop->ports[port]);

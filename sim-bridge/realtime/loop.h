@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "sim-bridge/switch/fabric.h"
+#include "inquiry.h"
 #include "port.h"
 
 enum { LOOP_GUESTS_MAX = 3 };
@@ -25,6 +26,7 @@ struct loop {
 	unsigned open_ports;
 	struct port ports[BRIDGE_PORTS_MAX];
 	bool is_watching_output[BRIDGE_PORTS_MAX];
+	struct inquiry inquiry;
 	int epoll_fd;
 	int signal_fd;
 	int timer_fd;
@@ -37,7 +39,8 @@ struct loop {
 /*
  * The ports are those of ports_open(). Takes ownership of the descriptors, and receives the signals
  * SIGTERM and SIGINT from then on. Returns 0, or -1 with errno; if a port is the reason, `error`
- * has one line. The caller sets `fabric` before loop_run().
+ * has one line. The caller sets `fabric` before loop_run(), and, if the bridge has an uplink, the
+ * inquiry's `uplink` and `first_number`.
  */
 int loop_open(struct loop *loop, struct frame_pool *pool, const int *port_fds,
               const char *const *port_names, unsigned port_count, char *error, size_t error_bytes);
@@ -53,8 +56,8 @@ int loop_admit(struct loop *loop, const struct loop_guest *guest);
 bool loop_transmit(void *context, unsigned port, uint64_t time_ns, struct frame *frame);
 
 /*
- * Runs until a signal arrives, all ports are closed, or an aggregator is stuck. A network interface
- * that is down or was removed does not count as closed.
+ * Runs until a signal arrives, all ports are closed, an aggregator is stuck, or the inquiry has an
+ * error. A network interface that is down or was removed does not count as closed.
  */
 void loop_run(struct loop *loop);
 

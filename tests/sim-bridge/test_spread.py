@@ -3,19 +3,23 @@
 
 The test is the hosts, their NICs and the tree of switches (docs/protocol.md, Several switches), and adds up the elements itself.
 """
+import collections
 import json
+import re
 import socket
 import struct
 import subprocess
 import time
 
 import pytest
+from scapy.utils import rdpcap
 
 from bridge import BRIDGE, BROADCAST, Bridge, PATIENCE_S, marker, spared_marker
 from flows import Flow
 from namespaces import Network, need_vxlan
 from roce import (DATA, INT32, JOIN, LEAVE, MARKED, TRACE, WRITE_ONLY, message, packet, payload_of, psn_of, segments, traffic_class_of,
                   trailer_of)
+from test_control import ctl
 
 GRANT = 16  # packets that a rank may be ahead of the sums that it has; the switches grant more
 PATH_MTU = 256
@@ -29,13 +33,18 @@ SHAPES = {
 }
 
 
+def is_inquiry(frame):
+    """A question that a bridge asks at its uplink reaches all hosts."""
+    return frame[12:24] == b"\x88\xb6ina-bridge"
+
+
 class Spread(Bridge):
     """The bridges; a host is a packet socket at the interface of its namespace. The ports of a bridge are those of its hosts, of
     the bridges below, and at last the uplink."""
 
-    def __init__(self, folder, shape, options=None, kinds=None, cable="veth", marker=marker):
-        """`options`: of each bridge, by its number."""
-        self.shape, self.cable, self.marker = shape, cable, marker
+    def __init__(self, folder, shape, options=None, kinds=None, cable="veth", captures=None, marker=marker):
+        """`options`: of each bridge, by its number. `captures`: a folder for those of the uplinks."""
+        self.shape, self.cable, self.captures, self.marker = shape, cable, captures, marker
         self.turn, self.hosts, self.bridges, self.sockets = 0, [], [], {}
         try:
             for number, (count, _, _) in enumerate(shape):
@@ -81,6 +90,8 @@ class Spread(Bridge):
     def start(self, number, *options):
         names = self.ports(number)
         uplink = ["--uplink", len(names) - 1] if names[-1] == "above" else []
+        if uplink and self.captures:
+            uplink += ["--pcap-cable", f"{len(names) - 1}={self.captures}/{number}.pcap"]
         sockets = [self.sockets.get((number, name)) for name in names]
         words = [f"fd={end.fileno()}" if end else name for name, end in zip(names, sockets)]
         self.bridges[number].start(*(part for word in words for part in ("--port", word)), *uplink, "--level", self.shape[number][2],
@@ -88,9 +99,9 @@ class Spread(Bridge):
         for end in filter(None, sockets):
             end.close()
 
-    def restart(self, number):
+    def restart(self, number, *options):
         self.bridges[number].end()
-        self.start(number, "--quiet", 20)
+        self.start(number, "--quiet", 20, *options)
 
     def wake(self):
         """All switches learn where the hosts are."""
@@ -102,7 +113,9 @@ class Spread(Bridge):
         return super().settle(self.marker)
 
     def receive(self, port):
-        return self.hosts[port].receive()
+        while is_inquiry(frame := self.hosts[port].receive()):
+            pass
+        return frame
 
     def path(self, host):
         """The bridge of each level above a host, and the port by which a frame of the host comes in there."""
@@ -213,18 +226,15 @@ class Ranks:
         return len(wanted)
 
 
-def crossing(bridges, number):
-    """How many frames each host below the bridge has sent up, and how many frames each other host has sent down: its own frame and
-    markers."""
-    below = sum(number in [bridge for bridge, _ in bridges.path(host).values()] for host in range(len(bridges.hosts)))
-    return [(1 + bridges.turn) * count for count in (below, len(bridges.hosts) - below)]
+def is_marked(frame):
+    return frame[12:14] == b"\x08\x00" and traffic_class_of(frame) == MARKED
 
 
 @pytest.mark.parametrize("shape,more", [(shape, {}) for shape in SHAPES] + [
     (SIMPLE, {"kinds": ["rtl", "model"]}), (SIMPLE, {"kinds": ["model", "rtl"]}), (SIMPLE, {"cable": "vxlan"})], ids=str)
-def test_sums(spread, rng, shape, more):
+def test_sums(spread, rng, tmp_path, shape, more):
     """Every bridge sums what comes from below, and a cable carries one packet for each packet of a message, in each direction."""
-    bridges = spread(shape, **more)
+    bridges = spread(shape, captures=tmp_path, **more)
     lowest = bridges.bridges[bridges.shape[0][1]].switch.packets("below0")
     job = Ranks(bridges).join()
     count = 1 + job.add(rng)
@@ -233,17 +243,19 @@ def test_sums(spread, rng, shape, more):
     parts = []
     while len(parts) < count + 1:
         frame = lowest.receive()
-        if frame[12:14] == b"\x08\x00" and traffic_class_of(frame) == MARKED:
+        if is_marked(frame):
             parts.append(frame)
     lowest.close()
     assert [trailer_of(payload_of(parts[at]))[0] for at in (0, -1)] == [2, 2]
     for number, stats in enumerate(bridges.end()):
-        assert stats["aggregator"]["packets_joined"] == (count + 1) * (len(bridges.ports(number)) - (bridges.shape[number][1] is not None))
+        has_uplink = bridges.shape[number][1] is not None
+        assert stats["aggregator"]["packets_joined"] == (count + 1) * (len(bridges.ports(number)) - has_uplink)
         assert stats["aggregator"]["jobs_broken"] == stats["aggregator"]["joins_refused"] == 0
         assert bridges.bridges[number].lines() == []
-        if bridges.shape[number][1] is not None:
-            up, down = crossing(bridges, number)
-            assert (stats["ports"][-1]["tx_frames"], stats["ports"][-1]["rx_frames"]) == (up + count + 1, down + count + 1)
+        if has_uplink:
+            below = [host for host in range(4) if number in [bridge for bridge, _ in bridges.path(host).values()]]
+            senders = collections.Counter(bytes(frame)[11] - 1 for frame in rdpcap(str(tmp_path / f"{number}.pcap")) if is_marked(bytes(frame)))
+            assert senders == {below[-1]: count + 1, (below[0] - 1) % 4: count + 1}
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -336,6 +348,26 @@ def test_a_bridge_that_restarts(spread, rng, number, at):
     bridges.end()
 
 
+def test_why(spread, tmp_path):
+    """No bridge takes a rank of another one for missing."""
+    paths = [tmp_path / name for name in ("lower", "upper")]
+    bridges = spread(options={number: ["--control", path] for number, path in enumerate(paths)})
+    job = Ranks(bridges)
+    for flow in job.flows[:2]:
+        flow.say(JOIN, remaining=bridges.place(flow.rank))
+    bridges.settle()
+    fine = ["nothing wrong was seen: 1 contexts are in use, and no rank is late"]
+    lower, upper = (ctl(path, "why").splitlines() for path in paths)
+    assert lower == fine
+    assert len(upper) == 1 and re.fullmatch(r"job 0x0{15}1: JOINs of 1 of 4 ranks have come here, for \d+ s: ask the other bridges of the fabric too",
+                                            upper[0])
+    for flow in job.flows[2:]:
+        flow.say(JOIN, remaining=bridges.place(flow.rank))
+    bridges.settle()
+    assert [ctl(path, "why").splitlines() for path in paths] == [fine, fine]
+    bridges.end()
+
+
 @pytest.mark.parametrize("options,line", [
     (["--uplink", 3], "--uplink 3: no such port: the last of 3 ports is 2"),
     (["--uplink", 1, "--uplink", 2], "--uplink 2: given twice: a bridge has one uplink at most"),
@@ -360,3 +392,128 @@ def test_wrong_places(tmp_path, options, line):
     path.write_text(json.dumps(settings))
     done = subprocess.run([*command, "--config", str(path)], capture_output=True, text=True, timeout=PATIENCE_S)
     assert done.returncode == 2 and line in done.stderr
+
+
+def ports(*names):
+    return [part for name in names for part in ("--port", name)]
+
+
+@pytest.fixture
+def pair(tmp_path):
+    """Two networks with one host each, and two cables between them: one0 to one1, and two0 to two1."""
+    made = []
+    try:
+        for number in range(2):
+            (tmp_path / str(number)).mkdir()
+            made.append(Network(tmp_path / str(number), 1, 4200, True, number, made[0] if made else None))
+            made[number].switch.set("net/ipv6/conf/default/disable_ipv6", 1)
+        for name in ("one", "two"):
+            made[0].switch.ip(f"link add {name}0 mtu 4200 type veth peer name {name}1 mtu 4200 netns {made[1].switch.process.pid}",
+                              f"link set {name}0 up")
+            made[1].switch.ip(f"link set {name}1 up")
+        yield made
+    finally:
+        for one in reversed(made):
+            one.close()
+
+
+LEVELS = "--uplink 1: the switch above has level {}, and this one level {}: start the ina-bridge above with a higher --level"
+NUMBERS = "--switch-number {}: the ina-bridge above has the numbers {} to {}: all switches need different ones"
+
+
+@pytest.mark.parametrize("lower,upper,line", [
+    ([], ["--switch-number", 1], LEVELS.format(1, 1)),
+    (["--level", 2], ["--switch-number", 1], LEVELS.format(1, 2)),
+    (["--switch-number", 7], ["--level", 2, "--switch-number", 7], NUMBERS.format(7, 7, 7)),
+    (["--switch-number", 9], ["--level", 2, "--switch-number", 7, "--topology", "leaf-spine:2x1"], NUMBERS.format(9, 7, 9)),
+])
+@pytest.mark.parametrize("first", [0, 1])
+def test_bridges_that_do_not_fit(pair, lower, upper, line, first):
+    """The lower one ends, whichever starts first."""
+    for number in (first, 1 - first):
+        pair[number].start(*ports("eth0", f"one{number}"), *(upper if number else ["--uplink", 1, *lower]))
+    assert pair[0].bridge.wait(timeout=PATIENCE_S) == 2
+    assert pair[0].lines() == [line]
+
+
+def test_two_leaves_of_the_same_number(spread):
+    """Only the spine is above either of them, and passes on what they say. The one that starts last says it."""
+    bridges = spread("two leaves")
+    bridges.restart(1, "--switch-number", 0)
+    bridges.bridges[1].wait_for("--switch-number 0: another ina-bridge of the fabric has the numbers 0 to 0: all switches need different ones")
+    bridges.end()
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_two_cables_between_two_bridges(pair, first):
+    for number in (first, 1 - first):
+        pair[number].start(*ports("eth0", f"one{number}", f"two{number}"), *([] if number else ["--uplink", 1]), "--level", 1 + number,
+                           "--switch-number", number)
+    assert pair[0].bridge.wait(timeout=PATIENCE_S) == 2
+    assert pair[0].lines() == ["--uplink 1: a loop: frames that leave by it come back at port 2"]
+    pair[1].end()
+
+
+def ended(pair):
+    """Waits until a bridge has ended with exit code 2. Returns the lines of those that have."""
+    end = time.monotonic() + PATIENCE_S
+    while not (over := [one for one in pair if one.bridge.poll() == 2]):
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    return [line for one in over for line in one.lines()]
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_an_uplink_at_both_ends(pair, first):
+    for number in (first, 1 - first):
+        pair[number].start(*ports("eth0", f"one{number}"), "--uplink", 1, "--level", 1 + number, "--switch-number", number)
+    assert set(ended(pair)) == {"--uplink 1: it is the uplink of the ina-bridge at its other end too: only the lower one of both gives --uplink"}
+
+
+def test_each_above_the_other(pair):
+    """By two cables."""
+    for number in range(2):
+        pair[number].start(*ports("eth0", f"one{number}", f"two{number}"), "--uplink", 1 + number, "--level", 1 + number, "--switch-number", number)
+    possible = {"--uplink 1: a loop: frames that leave by it come back at port 2", "--uplink 2: a loop: frames that leave by it come back at port 1",
+                LEVELS.format(1, 2).replace("1:", "2:")}
+    assert set(ended(pair)) <= possible
+
+
+def test_an_uplink_that_is_its_own_cable(pair):
+    ends = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    fds = [end.fileno() for end in ends]
+    pair[0].start(*ports("eth0", *(f"fd={fd}" for fd in fds)), "--uplink", 2, fds=fds)
+    for end in ends:
+        end.close()
+    assert pair[0].bridge.wait(timeout=PATIENCE_S) == 2
+    assert pair[0].lines() == ["--uplink 2: a loop: frames that leave by it come back at port 1"]
+
+
+def test_nobody_above(pair):
+    """It is said once, and the bridge waits on."""
+    pair[0].start(*ports("eth0", "one0"), "--uplink", 1)
+    pair[0].wait_for("--uplink 1: no ina-bridge has answered at port 1: does it run?")
+    time.sleep(2)
+    pair[1].start(*ports("eth0", "one1"), "--level", 2, "--switch-number", 1)
+    time.sleep(2)
+    assert len(pair[0].lines()) == 1
+    pair[0].end(), pair[1].end()
+
+
+def test_hosts_end_no_bridge(pair):
+    """A host above sees the question, and tells it to one below: what they send later counts for nothing."""
+    pair[1].start(*ports("eth0", "one1"), "--level", 2, "--switch-number", 1)
+    above = pair[1].hosts[0].packets("eth0")
+    pair[0].start(*ports("eth0", "one0"), "--uplink", 1)
+    question = above.receive()
+    assert is_inquiry(question) and question[27:29] == bytes([1, 1])  # a question that one bridge has passed on
+    time.sleep(2)
+    below = pair[0].hosts[0].packets("eth0")
+    other = question[:-24] + bytes(24)
+    for frame in (question, other[:28] + bytes(1) + other[29:], question[:27] + b"\x02" + question[28:]):
+        for host in (below, above):
+            host.send(frame)
+    assert below.receive()[27] == 2  # the other question has its answer
+    assert pair[0].bridge.poll() is None
+    above.close(), below.close()
+    pair[0].end(), pair[1].end()
