@@ -168,6 +168,7 @@ def row(results):
         "gbps_per_core": median(lambda r: 8e-9 * r["bytes"] / r["switch_cpu_s"]) if has_process else None,
         "cpu_us_per_frame": median(lambda r: 1e6 * (r["switch_cpu_s"] + r["cpu_s"]) / r["frames"]),
         "wall_gbps": median(lambda r: 8e-9 * r["bytes"] / r["wall_s"]),
+        "shortest_s": min(result["wall_s"] for result in results),
     }
 
 

@@ -234,17 +234,17 @@ static void exchange(struct load *load, double seconds)
 {
 	const int64_t end_ns = ina_now_ns() + (int64_t)(seconds * 1e9);
 	uint32_t last = 0;
+	bool is_over;
 
 	do {
-		const bool is_over = ina_now_ns() >= end_ns;
-
+		is_over = ina_now_ns() >= end_ns;
 		if (!is_over)
 			last = load->hosts[0].acked + JOB_WINDOW;
 		for (unsigned number = 0; number < JOB_HOSTS; number++)
 			send_messages(load, number, last);
 		if (!take_all(load) && !is_done(load, last))
 			wait_for_frames(load);
-	} while (!is_done(load, last));
+	} while (!is_over || !is_done(load, last));
 }
 
 int main(int argc, char **argv)

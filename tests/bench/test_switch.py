@@ -16,7 +16,7 @@ FORBIDDEN = "this machine forbids network namespaces"
 
 def test_every_row_has_a_figure(tmp_path):
     result = tmp_path / "result.json"
-    done = subprocess.run([sys.executable, BENCH, "--build", BUILD, "--seconds", "0.02", "--sets", "1", "--messages", "20", "--json",
+    done = subprocess.run([sys.executable, BENCH, "--build", BUILD, "--seconds", "0.1", "--sets", "1", "--messages", "20", "--json",
                            result], capture_output=True, text=True, timeout=100, check=False)
     if FORBIDDEN in done.stderr:
         pytest.skip(FORBIDDEN)
@@ -25,6 +25,7 @@ def test_every_row_has_a_figure(tmp_path):
     ways = ["ceiling", "forwarding", "aggregating", "linux", "model alone"]
     assert [(row["payload"], row["switch"]) for row in rows] == [(payload, way) for payload in (1024, 4096) for way in ways]
     assert all(row["cpu_us_per_frame"] > 0 for row in rows)
+    assert all(row["shortest_s"] >= 0.1 for row in rows if row["switch"] != "model alone")
     assert all((row["gbps_per_core"] is None) == (row["switch"] == "linux") for row in rows)
 
 
