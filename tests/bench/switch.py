@@ -64,6 +64,11 @@ class Namespace:
     def run(self, script):
         subprocess.run([*self.enter(), "sh", "-ec", script], check=True, timeout=PATIENCE_S)
 
+    def packet_sockets(self):
+        """The number of packet sockets that are bound to an interface."""
+        with open(f"/proc/{self.process.pid}/net/packet", encoding="ascii") as file:
+            return sum(line.split()[4] != "0" for line in list(file)[1:])
+
     def close(self):
         self.process.stdin.close()
         self.process.wait(PATIENCE_S)
@@ -104,10 +109,12 @@ def program(switch, command, folder):
     with open(os.path.join(folder, "stderr"), "w+", encoding="utf-8") as log:
         process = subprocess.Popen([*switch.enter(), *core(), *command], stderr=log, stdin=subprocess.DEVNULL)
         try:
-            time.sleep(0.3)  # until its sockets are open; a frame that is lost before makes switch_load fail
-            if process.poll() is not None:
-                log.seek(0)
-                sys.exit(f"switch: {command[0]} ended: {log.read().strip()}")
+            deadline = time.monotonic() + PATIENCE_S
+            while switch.packet_sockets() < HOSTS:  # a frame that comes before they are open is lost, and switch_load fails
+                if process.poll() is not None or time.monotonic() > deadline:
+                    log.seek(0)
+                    sys.exit(f"switch: {command[0]} did not start: {log.read().strip()}")
+                time.sleep(0.01)
             yield process
         finally:
             process.terminate()
