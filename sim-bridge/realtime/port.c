@@ -116,15 +116,15 @@ bool port_send(struct port *port, struct frame *frame)
 	return true;
 }
 
-int port_send_messages(struct port *port, struct iovec head, struct frame *const *frames,
-                       unsigned count)
+int port_send_messages(struct port *port, void *heads, size_t head_bytes,
+                       struct frame *const *frames, unsigned count)
 {
 	struct mmsghdr messages[PORT_BATCH_FRAMES];
 	struct iovec pieces[PORT_BATCH_FRAMES][2];
 
 	memset(messages, 0, count * sizeof(*messages));
 	for (unsigned i = 0; i < count; i++) {
-		pieces[i][0] = head;
+		pieces[i][0] = (struct iovec){(uint8_t *)heads + i * head_bytes, head_bytes};
 		pieces[i][1] = (struct iovec){frames[i]->bytes, frames[i]->length};
 		messages[i].msg_hdr.msg_iov = pieces[i];
 		messages[i].msg_hdr.msg_iovlen = 2;

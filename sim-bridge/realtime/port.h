@@ -20,8 +20,6 @@ enum {
 	PORT_BATCH_FRAMES = 64,   /* frames read or sent with one system call, at most */
 };
 
-struct iovec;
-struct mmsghdr;
 struct port;
 
 /* A frame has come in; its reference passes to the callee. */
@@ -108,8 +106,11 @@ void port_enlarge_buffers(int fd);
 void port_take_frame(struct port *port, const struct port_input *input, struct frame *frame,
                      unsigned length, bool is_cut_off);
 
-/* Sends frames by sendmmsg(), with `head` before each of them. Its result is that of send(). */
-int port_send_messages(struct port *port, struct iovec head, struct frame *const *frames,
-                       unsigned count);
+/*
+ * Sends frames by sendmmsg(), each after its head of `head_bytes`, which may be 0. Its result is
+ * that of send().
+ */
+int port_send_messages(struct port *port, void *heads, size_t head_bytes,
+                       struct frame *const *frames, unsigned count);
 
 #endif

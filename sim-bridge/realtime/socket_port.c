@@ -109,7 +109,7 @@ static bool receive(struct port *port, const struct port_input *input)
 
 static int send_frames(struct port *port, struct frame *const *frames, unsigned count)
 {
-	return port_send_messages(port, (struct iovec){0}, frames, count);
+	return port_send_messages(port, NULL, 0, frames, count);
 }
 
 const struct port_kind socket_port = {

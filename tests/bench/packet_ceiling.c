@@ -9,6 +9,7 @@
 #include <arpa/inet.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
+#include <linux/virtio_net.h>
 #include <net/if.h>
 #include <poll.h>
 #include <stdio.h>
@@ -26,7 +27,8 @@ struct port {
 	unsigned taken; /* slots that wait until they are sent */
 	unsigned count; /* frames to this port */
 	struct mmsghdr messages[PORTS_MAX * BATCH];
-	struct iovec pieces[PORTS_MAX * BATCH];
+	struct virtio_net_hdr heads[PORTS_MAX * BATCH];
+	struct iovec pieces[PORTS_MAX * BATCH][2];
 };
 
 static struct port ports[PORTS_MAX];
@@ -42,6 +44,7 @@ static bool open_port(struct port *port, const char *interface)
 
 	port->fd = socket(AF_PACKET, SOCK_RAW, 0);
 	return port->fd >= 0 &&
+	       !setsockopt(port->fd, SOL_PACKET, PACKET_VNET_HDR, &yes, sizeof(yes)) &&
 	       !setsockopt(port->fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &yes, sizeof(yes)) &&
 	       packet_ring_open(&port->ring, port->fd, RING_SLOTS, FRAME_BYTES) &&
 	       !bind(port->fd, (const struct sockaddr *)&address, sizeof(address));
@@ -63,9 +66,14 @@ static void receive(struct port *port, unsigned port_count)
 			continue;
 		struct port *out = &ports[to];
 
-		out->pieces[out->count] = (struct iovec){bytes, slot->tp_snaplen};
+		struct virtio_net_hdr *head = &out->heads[out->count];
+		struct iovec *pieces = out->pieces[out->count];
+
+		head->hdr_len = (uint16_t)slot->tp_snaplen; /* see interface_port.c */
+		pieces[0] = (struct iovec){head, sizeof(*head)};
+		pieces[1] = (struct iovec){bytes, slot->tp_snaplen};
 		out->messages[out->count].msg_hdr =
-		        (struct msghdr){.msg_iov = &out->pieces[out->count], .msg_iovlen = 1};
+		        (struct msghdr){.msg_iov = pieces, .msg_iovlen = 2};
 		out->count++;
 	}
 }
