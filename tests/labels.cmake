@@ -18,13 +18,13 @@
 #   slow     more than a minute on two cores
 #   quick    make test-quick: a cross-section
 set(INA_LABELS_rtl "^(rtl|formal)\\.|^fuzz\\.rtl$")
-set(INA_LABELS_lab "^(lab|lab\\.(scale|qemu|qemu_checks)|torture|torture\\.[0-9]+|soak)$|^hostlib\\.(lab|memcheck)\\.|^allreduce\\.(lab|demo|doctor)$|^system\\.|^(torch|torch_python|mpi)$")
+set(INA_LABELS_lab "^(lab|lab\\.(scale|qemu|qemu_checks|qemu_real_network)|torture|torture\\.[0-9]+|soak)$|^hostlib\\.(lab|memcheck)\\.|^allreduce\\.(lab|demo|doctor)$|^system\\.|^(torch|torch_python|mpi)$")
 set(INA_LABELS_torch "^torch(_python)?$")
 set(INA_LABELS_mpi "^mpi$")
 set(INA_LABELS_virtual
   "^lab\\.scale$|^torture\\.[0-9]+$|^hostlib\\.lab\\.(lateness|lateness_leaves|hiccups_.*|poll_.*|order|interrupted|given_up|options|fork_.*|mismatch_.*|collectives_.*|abort_.*|buffers_.*|channels_.*|.*_channels)$|^system\\.(virtual_time|fabric|parallel|places|scale|figures|dead_hosts|changes|congestion|channels|turns|vlans)$|^allreduce\\.doctor$")
 set(INA_LABELS_long
-  "^system\\.(parallel|places|channels|changes|dead_hosts|memory|scale|turns)$|^fabric\\.weaker\\.|^lab(\\.(scale|qemu_checks))?$|^allreduce\\.doctor$")
+  "^system\\.(parallel|places|channels|changes|dead_hosts|memory|scale|turns)$|^fabric\\.weaker\\.|^lab(\\.(scale|qemu_checks|qemu_real_network))?$|^allreduce\\.doctor$")
 set(INA_LABELS_wide
   "^sanitized\\.|^system\\.(vlans|sums)$|^allreduce\\.lab$|^rtl\\.ina_(load|top)\\.size"
   "|^hostlib\\.lab\\.(huge|numbers_machines|reset_(lossy|small|burst)|mismatch_(channels|machines|ring|collectives_.*)|steady_channels"

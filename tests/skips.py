@@ -16,7 +16,7 @@ ALLOWED = {
     "this project uses version 14": "clang-format 14 of Debian 12 checks the layout; other releases have another one",
     "this user may not make a network namespace": "tcpreplay sends a capture there, which some machines forbid",
     "this machine has no QEMU or no kernel in /boot with rdma_rxe": "make test-qemu installs both",
-    "INA_QEMU_KERNELS names no kernels": "make test-qemu runs lab.qemu_checks",
+    "INA_QEMU_KERNELS names no kernels": "make test-qemu runs lab.qemu_checks and lab.qemu_real_network",
     "this machine has no /dev/kvm": "QEMU then emulates processors without a trial",
     "this user may not mount": "a small /dev/shm is mounted in a namespace, which some machines forbid",
     "this machine forbids network namespaces": "tests of network interfaces make them in namespaces, which some machines forbid",
