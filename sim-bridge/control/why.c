@@ -73,6 +73,22 @@ static void ask_ports(struct why *why)
 	}
 }
 
+/* A host that moves to another port once is no fault. */
+static void ask_addresses(struct why *why)
+{
+	const struct mac_moves *moved = &why->sights->moved;
+	const uint8_t *mac = moved->mac;
+	char from[VIEW_NAME_BYTES], to[VIEW_NAME_BYTES];
+
+	if (is_recent(why, moved->before_ns))
+		say(why,
+		    "MAC address %02x:%02x:%02x:%02x:%02x:%02x was seen at port %u%s and at port "
+		    "%u%s in turn: two hosts have it, or frames go round: give each host its own, "
+		    "and connect no switches in a ring",
+		    mac[0], mac[1], mac[2], mac[3], mac[4], mac[5], moved->from,
+		    name_of(why, moved->from, from), moved->to, name_of(why, moved->to, to));
+}
+
 static void ask_aggregators(struct why *why)
 {
 	for (unsigned i = 0; i < why->fabric->topology->switch_count; i++) {
@@ -394,6 +410,7 @@ json_t *why_give(const struct view *view, uint64_t time_ns)
 	};
 
 	ask_ports(&why);
+	ask_addresses(&why);
 	ask_aggregators(&why);
 	ask_traffic(&why);
 	ask_joins(&why);

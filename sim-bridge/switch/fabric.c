@@ -41,7 +41,11 @@ static void enter(struct fabric *fabric, unsigned cable, uint64_t time_ns, struc
 	struct bridge *bridge = &fabric->bridges[at->upper];
 
 	capture(fabric, cable, LINK_DOWN, time_ns, CAPTURE_IN, frame);
-	forwarding_learn(&fabric->hosts, frame->bytes + PACKET_SOURCE_MAC_AT, at->lower);
+	const int before =
+	        forwarding_learn(&fabric->hosts, frame->bytes + PACKET_SOURCE_MAC_AT, at->lower);
+
+	if (before != FORWARDING_FLOOD && before != (int)at->lower)
+		sights_take_move(&fabric->sights, (unsigned)before, at->lower, time_ns, frame);
 	const bool is_foreign = !sources_admit(&fabric->sources, at->lower, frame);
 
 	sights_take(&fabric->sights, at->lower, time_ns, is_foreign, frame);

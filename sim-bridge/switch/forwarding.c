@@ -31,18 +31,20 @@ static int is_group(const uint8_t *mac)
 	return mac[0] & 1;
 }
 
-void forwarding_learn(struct forwarding *forwarding, const uint8_t *mac, unsigned port)
+int forwarding_learn(struct forwarding *forwarding, const uint8_t *mac, unsigned port)
 {
 	uint64_t number = number_of(mac);
 	unsigned place = place_of(number, 0);
+	int before = FORWARDING_FLOOD;
 
 	if (is_group(mac) || number == 0)
-		return;
+		return FORWARDING_FLOOD;
 	for (unsigned probe = FORWARDING_PROBES; probe > 0; probe--) {
 		unsigned candidate = place_of(number, probe - 1);
 
 		if (forwarding->slots[candidate].mac == number) {
 			place = candidate;
+			before = forwarding->slots[candidate].port;
 			break;
 		}
 		if (forwarding->slots[candidate].mac == 0)
@@ -50,6 +52,7 @@ void forwarding_learn(struct forwarding *forwarding, const uint8_t *mac, unsigne
 	}
 	forwarding->slots[place].mac = number;
 	forwarding->slots[place].port = (int)port;
+	return before;
 }
 
 int forwarding_find(const struct forwarding *forwarding, const uint8_t *mac)

@@ -19,8 +19,11 @@ struct forwarding {
 	} slots[FORWARDING_SLOTS];
 };
 
-/* `mac` (6 bytes) was a source on `port`. Ignores group addresses and the all-zero address. */
-void forwarding_learn(struct forwarding *forwarding, const uint8_t *mac, unsigned port);
+/*
+ * `mac` (6 bytes) was a source on `port`. Returns its port until now, or FORWARDING_FLOOD. Ignores
+ * group addresses and the all-zero address.
+ */
+int forwarding_learn(struct forwarding *forwarding, const uint8_t *mac, unsigned port);
 
 /* Returns a destination's port, or FORWARDING_FLOOD for group and unknown addresses. */
 int forwarding_find(const struct forwarding *forwarding, const uint8_t *mac);

@@ -104,6 +104,21 @@ static void take_join(struct sights *sights, unsigned host, uint64_t time_ns, bo
 	*place = seen;
 }
 
+void sights_take_move(struct sights *sights, unsigned from, unsigned to, uint64_t time_ns,
+                      const struct frame *frame)
+{
+	struct mac_moves *moved = &sights->moved;
+	const uint8_t *mac = frame->bytes + PACKET_SOURCE_MAC_AT;
+
+	if (memcmp(moved->mac, mac, sizeof(moved->mac)))
+		*moved = (struct mac_moves){0};
+	memcpy(moved->mac, mac, sizeof(moved->mac));
+	moved->from = from;
+	moved->to = to;
+	moved->before_ns = moved->last_ns;
+	moved->last_ns = time_ns;
+}
+
 void sights_take(struct sights *sights, unsigned host, uint64_t time_ns, bool is_foreign,
                  const struct frame *frame)
 {

@@ -47,7 +47,15 @@ struct join_sight {
 	uint64_t first_ns, last_ns;
 };
 
+/* A MAC address that came from one host's port and then from another one. */
+struct mac_moves {
+	uint8_t mac[6];
+	unsigned from, to;           /* hosts, of the last move */
+	uint64_t last_ns, before_ns; /* of the last move, and of the one before it or 0 */
+};
+
 struct sights {
+	struct mac_moves moved; /* the last address that moved */
 	struct host_sights hosts[BRIDGE_PORTS_MAX];
 	struct join_sight joins[SIGHTS_JOINS]; /* the latest ones, in any order */
 };
@@ -55,6 +63,10 @@ struct sights {
 /* A frame has come from a host. `is_foreign`: the switch drops it (sources_admit()). */
 void sights_take(struct sights *sights, unsigned host, uint64_t time_ns, bool is_foreign,
                  const struct frame *frame);
+
+/* The source address of a host's frame was last seen at another host, `from`. */
+void sights_take_move(struct sights *sights, unsigned from, unsigned to, uint64_t time_ns,
+                      const struct frame *frame);
 
 bool sights_are_equal(const struct sight_address *a, const struct sight_address *b);
 

@@ -512,6 +512,18 @@ def test_why_another_port(open_bridge):
     assert any("the JOIN of rank 0 came from port 2, but 192.0.2.1 was last seen at another port" in line for line in bridge.why())
 
 
+def test_why_two_hosts_have_one_mac(open_bridge):
+    """As QEMU machines have without mac=. A host that moves to another port once is no fault."""
+    bridge = open_bridge(3)
+    bridge.send(2, plain(0, 99))
+    bridge.settle(spared_marker)
+    assert not any("MAC" in line for line in bridge.why())
+    bridge.send(0, plain(0, 99))
+    bridge.settle(spared_marker)
+    assert bridge.why()[0] == (f"MAC address {':'.join(f'{byte:02x}' for byte in mac(0))} was seen at port 2 and at port 0 in turn: two hosts "
+                               "have it, or frames go round: give each host its own, and connect no switches in a ring")
+
+
 def test_log(open_bridge):
     """A line for each event of a job, once, also if hosts repeat a JOIN."""
     bridge = open_bridge(2, "--log", "--jobs", "1")
