@@ -111,6 +111,7 @@ static enum ina_status listen_at_root(const struct ina_settings *settings, int64
                                       int *listener, struct ina_failure *failure)
 {
 	char where[INA_ROOT_TEXT];
+	const char *advice = "";
 	int error;
 
 	for (;;) {
@@ -125,12 +126,14 @@ static enum ina_status listen_at_root(const struct ina_settings *settings, int64
 		ina_poll(NULL, 0, LISTEN_PAUSE_MS);
 	}
 	ina_root_text(settings, where);
+	if (error == EADDRINUSE)
+		advice = "; another job may use it: give this job its own port in INA_ROOT, or its "
+		         "own name in INA_COOKIE";
+	else if (error == EADDRNOTAVAIL)
+		advice = "; this host has rank 0, so INA_ROOT must be one of its addresses";
 	return ina_fail(failure, INA_ERR_SYSTEM,
 	                "rank 0 cannot listen on %s, the bootstrap address: %s%s", where,
-	                strerror(error),
-	                error == EADDRINUSE ? "; another job may use it: give this job its own "
-	                                      "port in INA_ROOT, or its own name in INA_COOKIE"
-	                                    : "");
+	                strerror(error), advice);
 }
 
 /* Compares a rank's options with rank 0's. Returns INA_OK or INA_ERR_MISMATCH. */

@@ -763,6 +763,22 @@ static void a_job_without_a_name(void **state)
 	send_away(NULL, 0, 4, INA_ERR_SYSTEM, "another job may use it");
 }
 
+/* As on a second host that was started as rank 0 too. */
+static void rank_0_on_another_host(void **state)
+{
+	struct rank ranks[1];
+
+	(void)state;
+	prepare(ranks, 1);
+	ranks[0].options.ranks = 2;
+	ranks[0].options.root = "192.0.2.77:18766";
+	start(ranks, 1);
+	finish(ranks, 1);
+	all_get(ranks, 1, INA_ERR_SYSTEM,
+	        "this host has rank 0, so INA_ROOT must be one of its addresses");
+	close_all(ranks, 1);
+}
+
 static void secrets(void **state)
 {
 	struct rank ranks[3];
@@ -947,6 +963,7 @@ int main(void)
 	        cmocka_unit_test(who_waits_no_longer_is_told_why),
 	        cmocka_unit_test(another_jobs_ranks),
 	        cmocka_unit_test(a_job_without_a_name),
+	        cmocka_unit_test(rank_0_on_another_host),
 	        cmocka_unit_test(secrets),
 	        cmocka_unit_test(two_jobs_at_one_port),
 	        cmocka_unit_test(two_jobs_without_a_port),
