@@ -33,17 +33,18 @@ static const char *remedy(enum ina_status status)
 		return "raise the limit on locked memory: ulimit -l unlimited";
 	case INA_ERR_AGGREGATOR:
 		return "turn aggregation on in the switch between the hosts, with one rank per "
-		       "port, or wait until it has room for another job; until then all-reduce "
-		       "uses the ring";
+		       "port, or wait until it has room for another job (`ina-ctl why` there says "
+		       "which); until then all-reduce uses the ring";
 	default:
 		return "see the message";
 	}
 }
 
-static void tell_failure(const char *what, enum ina_status status, const char *text)
+static void tell_failure(const char *what, enum ina_status status, const char *text,
+                         const char *advice)
 {
 	finding_print(FINDING_FAILED, what, "%s: %s -- remedy: %s", ina_status_name(status), text,
-	              remedy(status));
+	              advice);
 }
 
 /*
@@ -64,8 +65,18 @@ static bool by_algorithm(const char *what, const ina_comm *comm)
 	return false;
 }
 
-/* Makes one large all-reduce. Returns whether the result was right, and prints a failure if not. */
-static bool probe(const char *what, ina_comm *comm)
+static enum ina_status add(ina_comm *comm, const struct pattern *pattern, int32_t *data,
+                           size_t count)
+{
+	pattern_fill(pattern, ina_comm_rank(comm), data, count);
+	return ina_allreduce(comm, data, data, count, INA_INT32, INA_SUM);
+}
+
+/*
+ * Makes a small and a large all-reduce. Returns whether the large one's result was right, and
+ * prints a failure if not.
+ */
+static bool probe(const char *what, enum ina_algorithm algorithm, ina_comm *comm)
 {
 	struct pattern pattern = {
 	        .type = INA_INT32, .op = INA_SUM, .seed = 1, .ranks = ina_comm_ranks(comm)};
@@ -73,18 +84,25 @@ static bool probe(const char *what, ina_comm *comm)
 	size_t first;
 	uint64_t wrong = 0;
 	enum ina_status status;
+	const char *advice = NULL;
 	bool fine = false;
 
 	if (!data) {
 		finding_print(FINDING_FAILED, what, "no memory for a buffer of 1 MiB");
 		return false;
 	}
-	pattern_fill(&pattern, ina_comm_rank(comm), data, PROBE_COUNT);
-	status = ina_allreduce(comm, data, data, PROBE_COUNT, INA_INT32, INA_SUM);
+	status = add(comm, &pattern, data, 1);
+	if (status == INA_OK) {
+		status = add(comm, &pattern, data, PROBE_COUNT);
+		if (status == INA_ERR_TIMEOUT && algorithm == INA_ALGORITHM_RING)
+			advice = "a small message arrived, but not 1 MiB: give all switches "
+			         "between the hosts at least the hosts' MTU, or more time with "
+			         "--timeout";
+	}
 	if (status == INA_OK)
 		wrong = pattern_check(&pattern, data, PROBE_COUNT, &first, NULL);
 	if (status != INA_OK)
-		tell_failure(what, status, ina_error(comm));
+		tell_failure(what, status, ina_error(comm), advice ? advice : remedy(status));
 	else if (wrong > 0)
 		finding_print(FINDING_FAILED, what,
 		              "%llu of %u elements of a sum are wrong -- remedy: report this bug; "
@@ -112,16 +130,17 @@ static bool look_at(const struct perf_options *options, enum ina_algorithm algor
 	        perf_open(options, algorithm, options->schedule, &comm, why, sizeof(why));
 
 	if (status != INA_OK) {
-		tell_failure(what, status, why);
+		tell_failure(what, status, why, remedy(status));
 		return false;
 	}
 	rank = ina_comm_rank(comm);
 	*ranks = ina_comm_ranks(comm);
 	ina_comm_stats(comm, &stats, sizeof(stats));
-	fine = probe(what, comm);
+	fine = probe(what, algorithm, comm);
 	status = ina_close(comm);
 	if (fine && status != INA_OK) {
-		tell_failure(what, status, "the ranks did not all close their communicators");
+		tell_failure(what, status, "the ranks did not all close their communicators",
+		             remedy(status));
 		return false;
 	}
 	if (!fine)

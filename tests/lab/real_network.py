@@ -175,6 +175,10 @@ def test_a_pc_as_the_switch_and_without_an_aggregator(pc):
     pc.run("kill %1; wait")
     pc.run(block("plain"))
     expect_sums(pc.hosts, "check-ring", "ring")
+    pc.run("ip link set eth0 mtu 1500")
+    for text in on_all(pc.hosts, block("check-ring")):
+        finding, line = findings(text)["neighbours"]
+        assert finding == "FAIL" and "remedy: a small message arrived, but not 1 MiB: give all switches" in line, text
 
 
 def test_tunnels(pc):
