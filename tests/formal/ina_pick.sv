@@ -46,7 +46,7 @@ module formal_ina_pick (
   localparam int RESEND_W   = ina_pkg::RESEND_T_W;
   localparam int QUADS_W    = ina_pkg::QUADS_W;
   localparam int PATHS      = 2;  // 0: ina_join, 1: ina_relay
-  localparam int GOES       = 7;
+  localparam int GOES       = 6;
   localparam logic [1:0] KIND_JOIN   = ina_pkg::KIND_JOIN;
   localparam logic [1:0] KIND_RAW    = ina_pkg::KIND_RAW;
   localparam logic [1:0] KIND_RESEND = ina_pkg::KIND_RESEND;
