@@ -184,7 +184,7 @@ charts: need-demo+docs kernel programs ## measures docs/results.md's chart and f
 renew: kernel build ## measure the virtual times that tests expect anew, after a change that is meant to change them (1 minute)
 	@INA_RENEW=1 ctest --test-dir $(BUILD) --output-on-failure -R '^system\.figures$$'
 
-waves: need-demo+docs kernel programs ## one all-reduce on two hosts, with every signal of the RTL for GTKWave
+waves: need-demo+docs kernel programs ## one all-reduce on two hosts, with every signal of the RTL for GTKWave (2 minutes)
 	@$(CONFIGURE) -DINA_WAVES=ON $(QUIETLY)
 	@cmake --build $(BUILD) --target ina-bridge-waves
 	@scripts/waves.sh $(BUILD)
@@ -200,7 +200,7 @@ synth: need-synth ## the cost of the aggregator on an FPGA, by module; JSON in b
 formal: need-formal ## prove the RTL's modules: bounded, some unbounded, and that the proofs cover something
 	@tests/formal/prove.py --build $(BUILD)/formal
 
-formal-mutants: need-formal ## break each proved module with hand-made mutants: the proofs must find all of them
+formal-mutants: need-formal ## break each proved module with hand-made mutants: the proofs must find all of them (50 minutes)
 	@tests/formal/prove.py --mutants --build $(BUILD)/formal-mutants
 
 # == To be rid of it

@@ -179,7 +179,7 @@ static void take_question(struct inquiry *inquiry, unsigned port, struct message
 	pass_on(inquiry, port, message);
 }
 
-/* Only the answer of the bridge above can end this bridge. */
+/* Only an answer at the uplink that no bridge has passed on can end this bridge. */
 static void take_answer(struct inquiry *inquiry, unsigned port, const struct message *message)
 {
 	char line[INQUIRY_ERROR_BYTES];
@@ -188,7 +188,8 @@ static void take_answer(struct inquiry *inquiry, unsigned port, const struct mes
 		pass_on(inquiry, port, *message);
 	} else if (port == inquiry->uplink && message->hops == 0 && !inquiry->is_answered) {
 		judge(inquiry, message);
-	} else if (port == inquiry->uplink && message->hops > 0 && !inquiry->is_warned) {
+	} else if (port == inquiry->uplink && message->hops > 0 && !inquiry->is_warned &&
+	           has_same_numbers(inquiry, message)) {
 		inquiry->is_warned = true;
 		describe_numbers(inquiry, message, "another ina-bridge of the fabric", line);
 		fprintf(stderr, "ina-bridge: %s\n", line);

@@ -4,8 +4,8 @@
  * together. No switch needs the answer. Every bridge sends a question on to all its other ports: a
  * question that comes back shows a loop, and a bridge with the same numbers answers too.
  *
- * Only the first answer counts, and only at the uplink. A second later the inquiry has ended, so
- * that no host can end a bridge.
+ * Only the first answer counts, and only at the uplink. A second later the inquiry has ended. Until
+ * then, a host that has seen the question can end the bridge: it can pretend a loop.
  */
 #ifndef INA_BRIDGE_INQUIRY_H
 #define INA_BRIDGE_INQUIRY_H

@@ -3,8 +3,8 @@
 """Runs the proofs of proofs.txt by yosys and ABC, and prints a line for each.
 
 yosys makes an and-inverter graph of a module and its harness. ABC searches it for a way to break a property
-(bmc3), proves that there is none (pdr), and looks for a way to each cover statement (bmc3). yosys-smtbmc and z3
-replay what was found on the module itself, and write it as a VCD file.
+(bmc3), proves that there is none (pdr), and looks for a way to each cover statement (bmc3). If a proof fails,
+yosys-smtbmc and z3 replay what ABC found on the model of yosys, and write it as a VCD file.
 
 Exit code 0: all proved (with --mutants: all mutants caught); 1: not; 2: could not run.
 """
@@ -149,7 +149,9 @@ def synthesize(proof, folder, rtl, faulty=None):
         f"prep -top {harness} -flatten -nordff",
         # The module has no signal of a name that the harness reads.
         "select -assert-none w:* a:hierconn %i",
-        "memory_map", "opt -full", "async2sync", "dffunmap", "opt_clean", "design -save whole",
+        # The solver chooses what has no driver and the registers' first values. For opt, x would be whatever is simplest.
+        "memory_map", "async2sync", "formalff -clk2ff -ff2anyinit", "setundef -anyseq -undriven", "setundef -anyseq",
+        "opt -full", "dffunmap", "opt_clean", "design -save whole",
         "chformal -cover -remove", *as_graph("asserts"),
     ]
     if not faulty:
@@ -164,7 +166,7 @@ def synthesize(proof, folder, rtl, faulty=None):
 
 def as_graph(name):
     """Commands of yosys that write name.aig. After opt_clean, select and write_aiger have the same order of cells."""
-    return ["setundef -anyseq -undriven", "setattr -unset keep", "delete -output", "opt -full", "techmap", "opt -fast", "dffunmap",
+    return ["setattr -unset keep", "delete -output", "opt -full", "techmap", "opt -fast", "dffunmap",
             "abc -g AND -fast", "opt_clean", f"tee -q -o {name}.txt select -list t:$assert",
             f"write_aiger -zinit -no-startoffset -map {name}.aim {name}.aig"]
 
@@ -181,7 +183,10 @@ def abc(folder, name, command):
 
 
 def properties(folder, name):
-    return [path.rpartition("/")[2] for path in (folder / f"{name}.txt").read_text().splitlines()]
+    names = [path.rpartition("/")[2] for path in (folder / f"{name}.txt").read_text().splitlines()]
+    if not names:
+        raise Trouble(f"its harness has no {name}")
+    return names
 
 
 def search(folder, command, good):
