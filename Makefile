@@ -197,7 +197,7 @@ fuzz: build ## fuzz the model and the bridge, SECONDS=60 for each of nine fuzzer
 synth: need-synth ## the cost of the aggregator on an FPGA, by module; JSON in build/synth/ (16 minutes of a processor)
 	@scripts/synth/synth.py --out $(BUILD)/synth
 
-formal: need-formal ## prove the RTL's modules: bounded, some unbounded, and that the proofs cover something
+formal: need-formal ## prove the RTL's modules: bounded, some unbounded, and that the proofs cover something (3 minutes)
 	@tests/formal/prove.py --build $(BUILD)/formal
 
 formal-mutants: need-formal ## break each proved module with hand-made mutants: the proofs must find all of them (50 minutes)

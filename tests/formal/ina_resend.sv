@@ -114,7 +114,7 @@ module formal_ina_resend (
     of_job     <= rst ? '0 : of_job + COUNT_W'(push_of_job) - COUNT_W'(pop_of_job);
     left       <= !rst && pop_of_job;
     over       <= !rst && (!goes_back || since >= 4'(MOST)) && of_job == '0 && !left;
-    was_level  <= !rst && !behind[job];
+    was_level  <= rst || !behind[job];
     was_behind <= !rst && behind[job] && of_job != '0;
     if (rst) goes_back <= 1'b0;
     else if (answer_of_job) goes_back <= 1'b1;
