@@ -79,8 +79,7 @@ static const char *schedule_name(uint32_t schedule)
 static int listen_at(const struct sockaddr_in *address)
 {
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	int one = 1;
-	int error;
+	int error, one = 1;
 
 	if (fd < 0)
 		return -1;
