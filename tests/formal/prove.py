@@ -145,7 +145,7 @@ def synthesize(proof, folder, rtl, faulty=None):
     formal = [HERE / f"{name}.sv" for name in HELPERS] + [folder / f"{harness}.sv"]
     script = [
         "read_verilog -sv -D SYNTHESIS " + " ".join(map(str, plain)),
-        "read_verilog -sv -formal -D SYNTHESIS " + " ".join(map(str, [module] + formal)),
+        f"read_verilog -sv -formal -D SYNTHESIS -D LAST={proof.bmc - 1} " + " ".join(map(str, [module] + formal)),
         f"prep -top {harness} -flatten -nordff",
         # The module has no signal of a name that the harness reads.
         "select -assert-none w:* a:hierconn %i",
@@ -279,7 +279,7 @@ def tasks(proofs, arguments):
         # The unchanged module runs next to its mutants: a harness that always fails would catch all of them.
         if not arguments.quick and not arguments.mutants:
             modes += [("always", always, None)] if proof.always else []
-            modes += [("cover", reach, proof.cover)]
+            modes += [("cover", reach, max(proof.cover, proof.bmc))]
         yield lambda p=proof, m=modes: prove(p, m, arguments)
         if arguments.mutants:
             for number, mutant in enumerate(read_mutants(proof), 1):
