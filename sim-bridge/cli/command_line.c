@@ -53,8 +53,7 @@ static const struct argp_option argp_options[] = {
          1},
         {"uplink", KEY_UPLINK, "PORT", 0,
          "The port with this number leads up to a switch of another ina-bridge, and the switches "
-         "of "
-         "both sum together",
+         "of both sum together",
          2},
         {"level", KEY_LEVEL, "LEVEL", 0,
          "Level of the lowest switches here, from 1 to 3 (default 1): higher than every switch of "

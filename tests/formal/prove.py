@@ -24,6 +24,9 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 PACKAGE = "ina_pkg"
 HELPERS = ["formal_reset", "formal_stream", "formal_feeder"]
+# What may not happen, and what must be reachable: commands of yosys that leave only these.
+GRAPHS = {"asserts": ["chformal -cover -remove"],
+          "covers": ["chformal -assert -remove", f"techmap -map {HERE / 'covers.v'}"]}
 YOSYS_LIMIT_S = 120
 SOLVER_LIMIT_S = 1800
 
@@ -118,10 +121,9 @@ def run(command, limit_s, cwd):
     return done.returncode, done.stdout
 
 
-def synthesize(proof, folder, rtl, faulty=None):
-    """Writes the proof's model into folder: what may not happen as asserts.aig, what must be reachable as covers.aig, with the
-    properties' names in .txt files, and the model for replay(). Only the proved module is read with FORMAL. faulty: texts that
-    replace those of sources; such a model is asserts.aig alone."""
+def synthesize(proof, folder, rtl, graphs, faulty=None):
+    """Writes the proof's model into folder: each of graphs (keys of GRAPHS) as an .aig file, with the properties' names in a .txt
+    file, and model.smt2 for replay(). Only the proved module is read with FORMAL. faulty: texts that replace those of sources."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     texts = {name: source(rtl, name).read_text() for name in [PACKAGE] + proof.sources}
@@ -151,12 +153,10 @@ def synthesize(proof, folder, rtl, faulty=None):
         "select -assert-none w:* a:hierconn %i",
         # The solver chooses what has no driver and the registers' first values. For opt, x would be whatever is simplest.
         "memory_map", "async2sync", "formalff -clk2ff -ff2anyinit", "setundef -anyseq -undriven", "setundef -anyseq",
-        "opt -full", "dffunmap", "opt_clean", "design -save whole",
-        "chformal -cover -remove", *as_graph("asserts"),
+        "opt -full", "dffunmap", "opt_clean", "write_smt2 -wires model.smt2", "design -save whole",
     ]
-    if not faulty:
-        script += ["design -load whole", "write_smt2 -wires model.smt2", "chformal -assert -remove",
-                   f"techmap -map {HERE / 'covers.v'}", *as_graph("covers")]
+    for name in graphs:
+        script += ["design -load whole", *GRAPHS[name], *as_graph(name)]
     (folder / "model.ys").write_text("\n".join(script) + "\n")
     code, text = run(["yosys", "-q", "model.ys"], YOSYS_LIMIT_S, folder)
     if code != 0:
@@ -172,7 +172,7 @@ def as_graph(name):
 
 
 def abc(folder, name, command):
-    """What ABC says of name.aig after the command, without its terminal's colours."""
+    """What ABC says of name.aig after the command."""
     script = f"read_aiger {name}.aig; fold; strash; {command}"
     code, text = run(["yosys-abc", "-c", script], SOLVER_LIMIT_S, folder)
     (folder / f"{name}.log").write_text(text)
@@ -240,7 +240,7 @@ def prove(proof, modes, arguments):
         # A mutant whose text is no longer in the sources would not be noticed otherwise.
         for mutant in read_mutants(proof):
             mutated(proof, mutant, arguments.rtl)
-        synthesize(proof, folder, arguments.rtl)
+        synthesize(proof, folder, arguments.rtl, GRAPHS if any(mode == "cover" for mode, _, _ in modes) else ["asserts"])
         for mode, function, depth in modes:
             began = time.monotonic()
             holds, words = function(folder, depth)
@@ -260,7 +260,7 @@ def catch(proof, number, mutant, arguments):
     folder = arguments.build / "mutants" / what
     began = time.monotonic()
     try:
-        synthesize(proof, folder, arguments.rtl, mutated(proof, mutant, arguments.rtl))
+        synthesize(proof, folder, arguments.rtl, ["asserts"], mutated(proof, mutant, arguments.rtl))
         survived, words = bounded(folder, proof.bmc)
     except (Trouble, OSError) as trouble:
         line(what, "mutant", None, f"ERROR: {trouble}", began)

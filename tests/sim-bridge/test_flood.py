@@ -86,7 +86,7 @@ def pour(pid, control, ends, reads, rng):
     for _ in range(PERIODS):
         sent = flood(control, ends, reads, rng, frames)
         limit = time.monotonic() + PATIENCE_S
-        while before and (use(pid)[1] > before[1]) and time.monotonic() < limit:
+        while before and use(pid)[1] > before[1] and time.monotonic() < limit:
             time.sleep(0.01)  # the last answer's connection may still be open
         after = use(pid)
         print(f"{sent} frames in {SECONDS / 2:.0f} s; KiB and descriptors before: {before}, after: {after}")
