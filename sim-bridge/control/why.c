@@ -57,14 +57,19 @@ static void ask_ports(struct why *why)
 		char name[VIEW_NAME_BYTES];
 
 		name_of(why, host, name);
-		if (!port->is_open)
+		if (port->is_in_loop)
+			say(why,
+			    "port %u%s is closed: frames that leave by the uplink come back there: "
+			    "remove that cable, and start the ina-bridge again",
+			    host, name);
+		else if (!port->is_open)
 			say(why, "port %u%s is closed: its host has gone", host, name);
 		else if (!port->is_up)
 			say(why,
 			    "port %u%s: the link is down: set the interface up, or look at the "
 			    "cable",
 			    host, name);
-		if (port->counts.dropped_send_error)
+		if (port->counts.dropped_send_error && port->mtu <= port->refused_mtu)
 			say(why,
 			    "port %u%s: the kernel has refused %" PRIu64 " frames, mostly because "
 			    "they are longer than the MTU, %u: raise it, or lower that of the "

@@ -9,6 +9,8 @@
 
 enum {
 	HOPS_MAX = 8, /* bridges that a question reaches, also in a loop of others */
+	/* Messages of a port in a second; more are dropped, since each one goes to all ports. */
+	RATE_MAX = 256,
 	WARNING_AFTER = 5,
 	VERSION = 1,
 };
@@ -168,10 +170,14 @@ static void take_question(struct inquiry *inquiry, unsigned port, struct message
 {
 	const bool is_own = inquiry->uplink != TOPOLOGY_NONE && message.id == htobe64(inquiry->id);
 
-	if (is_own && port != inquiry->uplink && !inquiry->has_ended)
-		snprintf(inquiry->error, INQUIRY_ERROR_BYTES,
-		         "--uplink %u: a loop: frames that leave by it come back at port %u",
-		         inquiry->uplink, port);
+	if (is_own && port != inquiry->uplink && !inquiry->has_ended &&
+	    !inquiry->ports[port].is_in_loop) {
+		inquiry->ports[port].is_in_loop = true;
+		fprintf(stderr,
+		        "ina-bridge: --uplink %u: a loop: frames that leave by it come back at "
+		        "port %u: port %u is closed\n",
+		        inquiry->uplink, port, port);
+	}
 	if (is_own)
 		return;
 	if (message.hops == 0 || has_same_numbers(inquiry, &message))
@@ -196,7 +202,17 @@ static void take_answer(struct inquiry *inquiry, unsigned port, const struct mes
 	}
 }
 
-bool inquiry_take(struct inquiry *inquiry, unsigned port, const struct frame *frame)
+static bool is_too_many(struct inquiry_rate *rate, uint64_t time_ns)
+{
+	const uint64_t second = time_ns / INTERVAL_NS;
+
+	if (rate->second != second)
+		*rate = (struct inquiry_rate){.second = second};
+	return rate->count++ >= RATE_MAX;
+}
+
+bool inquiry_take(struct inquiry *inquiry, unsigned port, uint64_t time_ns,
+                  const struct frame *frame)
 {
 	struct message message;
 
@@ -206,6 +222,8 @@ bool inquiry_take(struct inquiry *inquiry, unsigned port, const struct frame *fr
 	if (memcmp(message.type, blank.type, sizeof(blank.type)) ||
 	    memcmp(message.magic, blank.magic, sizeof(blank.magic)) || message.version != VERSION)
 		return false;
+	if (is_too_many(&inquiry->rates[port], time_ns))
+		return true;
 	if (message.kind == QUESTION)
 		take_question(inquiry, port, message);
 	else if (message.kind == ANSWER)

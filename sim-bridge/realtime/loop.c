@@ -139,13 +139,12 @@ static void take_frame(void *context, struct frame *frame)
 {
 	struct input_context *from = context;
 
-	if (inquiry_take(&from->loop->inquiry, from->port, frame)) {
-		frame_drop(frame);
-		return;
-	}
 	if (from->time_ns == 0)
 		from->time_ns = wall_ns(from->loop);
-	fabric_receive(from->loop->fabric, from->port, from->time_ns, frame);
+	if (inquiry_take(&from->loop->inquiry, from->port, from->time_ns, frame))
+		frame_drop(frame);
+	else
+		fabric_receive(from->loop->fabric, from->port, from->time_ns, frame);
 }
 
 static void read_port(struct loop *loop, unsigned port)
@@ -154,6 +153,8 @@ static void read_port(struct loop *loop, unsigned port)
 	const struct port_input input = {loop->pool, take_frame, &context};
 
 	port_read(&loop->ports[port], &input);
+	if (loop->ports[port].is_in_loop)
+		port_close(&loop->ports[port]);
 }
 
 /* Implements interfaces_change. */

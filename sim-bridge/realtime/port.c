@@ -162,6 +162,7 @@ void port_flush(struct port *port)
 		}
 		if (sent < 0 && is_of_frame(port, errno)) {
 			port->counts.dropped_send_error++;
+			port->refused_mtu = port->mtu;
 			frame_drop(*queue_slot(port, port->head++));
 			continue;
 		}

@@ -58,6 +58,7 @@ struct port {
 	int fd;          /* -1 if it is closed, or if the interface does not exist */
 	bool is_open;    /* false after the other end has gone for good */
 	bool is_up;      /* false while an interface's link is down; true for a socket */
+	bool is_in_loop; /* closed, because the bridge's own question came back (inquiry.h) */
 	bool is_blocked; /* the socket is full; the port waits until it is writable */
 	struct port_counts counts;
 	uint32_t head; /* head and tail count up without wrapping at the queue's end */
@@ -67,7 +68,8 @@ struct port {
 	char name[IF_NAMESIZE];
 	int index; /* 0 while it does not exist; -1 of a TAP device in another namespace */
 	unsigned mtu;
-	void *of_kind; /* owned by the kind */
+	unsigned refused_mtu; /* the MTU when the kernel last refused a frame */
+	void *of_kind;        /* owned by the kind */
 };
 
 /* Counts the frames that the kernel has dropped, because they were read too late. */

@@ -14,6 +14,7 @@ from scapy.layers.inet import ICMP, IP
 from bridge import PATIENCE_S
 from namespaces import ETHTOOL_SGRO, ETHTOOL_STSO, NO_VLANS, Network, cuts_udp, has_vlans, need_tun
 from roce import DATA, FLOAT32, INT32, JOIN, mac, message, packet, payload_of, plain, segments, trailer_of
+from test_control import ctl
 from test_offload import TAGS, long_frame, segments_by_scapy, stack, tcp
 
 CAPACITY = 1024  # of a port's queue
@@ -366,6 +367,25 @@ def test_long_frames_for_a_small_mtu(network):
     for port in net.end()["ports"][1:]:
         assert port["dropped_send_error"] + port["dropped_queue_full"] == 2 * CAPACITY and port["dropped_send_error"] > 0
         assert port["tx_frames"] == 2
+
+
+def test_a_small_mtu_is_named_until_it_is_raised(network, tmp_path):
+    net = network(2, mtu=4200, quiet=True)
+    net.switch.ip("link set eth1 mtu 1500")
+    net.start(*ports("eth0", "eth1"), "--control", tmp_path / "control")
+    sender, receiver = net.hosts[0].packets("eth0"), net.hosts[1].packets("eth0")
+
+    def refusals():
+        sender.send(plain(0, 1, bytes(100)))
+        assert receiver.receive() == plain(0, 1, bytes(100))
+        return [line for line in ctl(tmp_path / "control", "why").splitlines() if "the kernel has refused" in line]
+    assert refusals() == []
+    sender.send(plain(0, 1, bytes(4000)))
+    assert refusals() == ["port 1 (eth1): the kernel has refused 1 frames, mostly because they are longer than the MTU, 1500: raise it, or lower "
+                          "that of the hosts"]
+    net.switch.ip("link set eth1 mtu 4200")
+    net.wait(lambda: not refusals())
+    sender.close(), receiver.close()
 
 
 def test_an_mtu_that_grows(network):

@@ -21,6 +21,8 @@ from roce import (DATA, INT32, JOIN, LEAVE, MARKED, TRACE, WRITE_ONLY, message, 
                   trailer_of)
 from test_control import ctl
 
+SO_RCVBUFFORCE = 33  # of linux/socket.h
+
 GRANT = 16  # packets that a rank may be ahead of the sums that it has; the switches grant more
 PATH_MTU = 256
 SIMPLE = "a leaf below a spine with hosts"
@@ -418,6 +420,7 @@ def pair(tmp_path):
 
 
 LEVELS = "--uplink 1: the switch above has level {}, and this one level {}: start the ina-bridge above with a higher --level"
+LOOP = "--uplink {}: a loop: frames that leave by it come back at port {}: port {} is closed"
 NUMBERS = "--switch-number {}: the ina-bridge above has the numbers {} to {}: all switches need different ones"
 
 
@@ -446,12 +449,22 @@ def test_two_leaves_of_the_same_number(spread):
 
 @pytest.mark.parametrize("first", [0, 1])
 def test_two_cables_between_two_bridges(pair, first):
+    """The lower one does without the second cable, and no frame goes round."""
     for number in (first, 1 - first):
         pair[number].start(*ports("eth0", f"one{number}", f"two{number}"), *([] if number else ["--uplink", 1]), "--level", 1 + number,
                            "--switch-number", number)
-    assert pair[0].bridge.wait(timeout=PATIENCE_S) == 2
-    assert pair[0].lines() == ["--uplink 1: a loop: frames that leave by it come back at port 2"]
-    pair[1].end()
+    pair[0].wait_for(LOOP.format(1, 2, 2))
+    hosts = [one.hosts[0].packets("eth0") for one in pair]
+    frame = BROADCAST + packet(0, 99, 0, bytes(16), WRITE_ONLY, tos=0)[6:]
+    hosts[0].send(frame)
+    while is_inquiry(seen := hosts[1].receive()):
+        pass
+    assert seen == frame
+    time.sleep(0.5)
+    for host in hosts:
+        host.close()
+    below, above = (one.end()["ports"] for one in pair)
+    assert below[1]["tx_frames"] < 10 and above[0]["tx_frames"] < 10, "frames went round"
 
 
 def ended(pair):
@@ -474,9 +487,11 @@ def test_each_above_the_other(pair):
     """By two cables."""
     for number in range(2):
         pair[number].start(*ports("eth0", f"one{number}", f"two{number}"), "--uplink", 1 + number, "--level", 1 + number, "--switch-number", number)
-    possible = {"--uplink 1: a loop: frames that leave by it come back at port 2", "--uplink 2: a loop: frames that leave by it come back at port 1",
-                LEVELS.format(1, 2).replace("1:", "2:")}
-    assert set(ended(pair)) <= possible
+    possible = {LOOP.format(1, 2, 2), LOOP.format(2, 1, 1), LEVELS.format(1, 2).replace("1:", "2:")}
+    pair[0].wait(lambda: pair[0].lines() + pair[1].lines())
+    assert set(pair[0].lines() + pair[1].lines()) <= possible
+    for one in pair:
+        assert one.bridge.poll() == 2 or one.end()
 
 
 def test_an_uplink_that_is_its_own_cable(pair):
@@ -485,8 +500,8 @@ def test_an_uplink_that_is_its_own_cable(pair):
     pair[0].start(*ports("eth0", *(f"fd={fd}" for fd in fds)), "--uplink", 2, fds=fds)
     for end in ends:
         end.close()
-    assert pair[0].bridge.wait(timeout=PATIENCE_S) == 2
-    assert pair[0].lines() == ["--uplink 2: a loop: frames that leave by it come back at port 1"]
+    pair[0].wait_for(LOOP.format(2, 1, 1))
+    pair[0].end()
 
 
 def test_nobody_above(pair):
@@ -498,6 +513,47 @@ def test_nobody_above(pair):
     time.sleep(2)
     assert len(pair[0].lines()) == 1
     pair[0].end(), pair[1].end()
+
+
+def test_a_host_pretends_a_loop(pair):
+    """It closes only its own port."""
+    above = pair[1].switch.packets("one1")
+    host, other = pair[0].hosts[0].packets("eth0"), pair[1].switch.packets("two1")
+    pair[0].start(*ports("eth0", "one0", "two0"), "--uplink", 1)
+    question = above.receive()
+    assert is_inquiry(question) and question[27:29] == bytes([1, 0])
+    host.send(question)
+    pair[0].wait_for(LOOP.format(1, 0, 0))
+    host.send(question)
+    frame = BROADCAST + packet(0, 99, 0, bytes(16), WRITE_ONLY, tos=0)[6:]
+    other.send(frame)
+    while is_inquiry(seen := above.receive()):
+        pass
+    assert seen == frame
+    for end in (above, host, other):
+        end.close()
+    assert pair[0].end()["ports"][0]["tx_frames"] == 0
+    assert pair[0].lines() == [LOOP.format(1, 0, 0)]
+
+
+def test_questions_without_end(pair):
+    """Each one goes to all other ports, so a port passes on a limited number in a second."""
+    host, other = pair[0].hosts[0].packets("eth0"), pair[1].switch.packets("one1")
+    other.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 1 << 23)
+    pair[0].start(*ports("eth0", "one0"))
+    head = BROADCAST + bytes([2]) + bytes(5) + b"\x88\xb6ina-bridge\0\0" + bytes([1, 1, 0, 0, 0, 0]) + bytes([0, 0, 0, 9, 0, 0, 0, 1])
+    begin = time.monotonic()
+    for number in range(3000):
+        host.send(head + number.to_bytes(8, "big") + bytes(16))
+        time.sleep(0.0002)
+    frame = BROADCAST + packet(0, 99, 0, bytes(16), WRITE_ONLY, tos=0)[6:]
+    host.send(frame)
+    count = 0
+    while is_inquiry(seen := other.receive()):
+        count += 1
+    assert seen == frame and 256 <= count <= 256 * (2 + int(time.monotonic() - begin)) < 3000
+    host.close(), other.close()
+    pair[0].end()
 
 
 def test_hosts_end_no_bridge(pair):
