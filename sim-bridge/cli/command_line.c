@@ -239,7 +239,7 @@ static void check_all(struct argp_state *state, struct options *options)
 		replay_options_check(state, options);
 }
 
-/* Keeps an option of the command line, by its name. */
+/* Keeps an option of the command line, by its name; if it is given again, all its values. */
 static void remember(struct options *options, const char *name, const char *text)
 {
 	json_t *before = json_object_get(options->line, name);
@@ -249,8 +249,8 @@ static void remember(struct options *options, const char *name, const char *text
 		json_decref(value);
 	} else if (json_is_array(before)) {
 		json_array_append_new(before, value);
-	} else if (!strcmp(name, "port") || !strcmp(name, "at") || !strcmp(name, "pcap-cable")) {
-		json_object_set_new(options->line, name, json_pack("[o]", value));
+	} else if (before) {
+		json_object_set_new(options->line, name, json_pack("[Oo]", before, value));
 	} else {
 		json_object_set_new(options->line, name, value);
 	}

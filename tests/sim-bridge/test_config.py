@@ -45,6 +45,8 @@ def test_settings_in_effect(check):
     assert mine.items() <= settings.items()
     assert (settings["job-ttl"], settings["steer"]) == (60, "marked")
     assert check(mine, "--quiet", "5", "--port", "a", "--port=b") == {**settings, "quiet": "5", "port": ["a", "b"]}
+    resets = check(mine, "--reset-at", "1ms", "--reset-at", "2ms", "--reset-at=3ms")
+    assert resets == {**settings, "reset-at": ["1ms", "2ms", "3ms"]}
 
 
 @pytest.mark.parametrize("content, line", [
