@@ -114,9 +114,10 @@ test-threads: need-unit ## libina's unit tests, and checks with its progress thr
 	@cmake --build $(SANITIZED)-threads
 	@ctest --test-dir $(SANITIZED)-threads --output-on-failure --progress
 
-test-qemu: need-qemu+qemu-kernels kernel build ## QEMU hosts with the kernels of Debian 12 and 13, mixed and with User Mode Linux: libina's checks, the lab, docs/real-network.md (40 minutes)
+TESTS ?= qemu|qemu_checks|qemu_real_network
+test-qemu: need-qemu+qemu-kernels kernel build ## QEMU hosts with the kernels of Debian 12 and 13, mixed and with User Mode Linux: libina's checks, the lab, docs/real-network.md (40 minutes; TESTS=qemu: one)
 	@first=$$(lab/debian-kernel.sh bookworm $(BUILD)/kernels/bookworm) && last=$$(lab/debian-kernel.sh trixie $(BUILD)/kernels/trixie) && \
-		INA_QEMU_KERNELS=$$first:$$last ctest --test-dir $(BUILD) --output-on-failure -R '^lab\.qemu'
+		INA_QEMU_KERNELS=$$first:$$last ctest --test-dir $(BUILD) --output-on-failure -R '^lab\.($(TESTS))$$'
 
 SUITE ?= trixie
 TARGETS ?= demo test
