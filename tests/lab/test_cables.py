@@ -7,7 +7,7 @@ import signal
 import subprocess
 
 import pytest
-from conftest import lines, wait_until
+from conftest import LAB, lines, wait_until
 
 NEEDED = "unshare -n true || unshare -Urn true"
 # An echo of 4,100 bytes with its headers, within the MTU of 4200; the other host's kernel answers it.
@@ -73,3 +73,21 @@ def test_sums(lab, aggregator):
     assert run.returncode == 0, run.err
     rows = [line.split() for line in lines(run.out, 0) if line[:1] != "#"]
     assert [(row[4], row[-1]) for row in rows if row[0].isdigit()] == [("ina", "0")] * 2, run.out
+
+
+@pytest.mark.parametrize("aggregator", ["model", "rtl"])
+def test_two_bridges(lab, aggregator, tmp_path_factory):
+    """A leaf with two hosts and a spine with two, which a veth pair joins, sum as one fabric."""
+    stats = tmp_path_factory.mktemp("stats") / "s.json"
+    real = os.environ.get("INA_BRIDGE") or os.path.join(os.path.dirname(LAB), "ina-bridge")
+    lab.environment.update(INA_REAL_BRIDGE=real, INA_BRIDGE=os.path.join(os.path.dirname(os.path.abspath(__file__)), "two_bridges.py"))
+    run = lab.run("--cables", "tap", "--stats", str(stats), n=4, aggregator=aggregator, command="$INA_PERF -b 256K -e 256K -n 4 --explain")
+    assert run.returncode == 0, run.err
+    tree = [line.removeprefix("# ") for line in lines(run.out, 0) if line.startswith("# ")]
+    assert tree[1:8] == ["switch 2, level 2, the top: sums 3 ports for all 4 ranks", "    port 0: rank 0", "    port 1: rank 1",
+                         "    port 2: switch 1, level 1: sums 2 ports, and sends the sum up as rank 3", "        port 0: rank 2",
+                         "        port 1: rank 3", "when opened: aggregated by switches of 2 levels, 64 of 128 packets granted"], run.out
+    below = json.loads(stats.with_name("s.json.below").read_text())["ports"]
+    assert "link down" not in run.err, run.err
+    # The cable between them carries one sum of two hosts up.
+    assert 256 << 10 < below[2]["tx_bytes"] < 0.75 * (below[0]["rx_bytes"] + below[1]["rx_bytes"])
