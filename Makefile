@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 BUILD := build
 
-.PHONY: all lab-here check-versions kernel build programs install wheel demo demo-multigpu demo-training test test-all test-on test-unit test-quick test-sanitize test-threads torture soak scale lockstep four-state fabric new-seeds bench test-qemu bench-rtl bench-switch \
+.PHONY: all lab-here check-versions kernel build programs install wheel demo demo-multigpu demo-training test test-all test-on test-unit test-here test-quick test-sanitize test-threads torture soak scale lockstep four-state fabric new-seeds bench test-qemu bench-rtl bench-switch \
 	bench-virtual bench-fabric bench-torch papers charts renew synth formal formal-mutants waves fuzz clean distclean help
 
 all: build ## install missing packages, configure and build everything into build/ (25 minutes)
@@ -90,6 +90,13 @@ test-unit: need-unit ## units of libina and of the model, without hosts and RTL:
 	@cmake -S . -B $(BUILD)/unit -G Ninja --log-level=WARNING -DINA_PARTS="wire;model;hostlib" -DINA_WERROR=ON
 	@cmake --build $(BUILD)/unit
 	@ctest --test-dir $(BUILD)/unit --output-on-failure --progress -j $$((2 * $$(nproc))) -LE wide
+
+# ina-bridge has no RTL here, since Verilator's models take long to compile on an emulated processor.
+test-here: need-unit+torch+mpi ## ranks on this machine, which share memory, with libina, PyTorch and two MPIs: no RDMA device, hosts or RTL (1 minute after the build)
+	@cmake -S . -B $(BUILD)/here -G Ninja --log-level=WARNING -DINA_PARTS="model;sim-bridge;hostlib;allreduce;frameworks/torch;frameworks/mpi" \
+		-DINA_BRIDGE_RTL=OFF -DINA_WERROR=ON
+	@cmake --build $(BUILD)/here
+	@ctest --test-dir $(BUILD)/here --output-on-failure --progress -R '_here$$|^hostlib\.machine\.|^model\.'
 
 QUICK_PARTS = wire;docs;model;rtl;sim-bridge;hostlib;allreduce;lab;planner;layers;scripts
 test-quick: need-demo+unit+quick+lint+plan kernel ## a cross-section: units, small benches of the RTL, four small labs (3 minutes after the build)

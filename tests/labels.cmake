@@ -10,8 +10,8 @@
 #
 # `make test` leaves out the next four; `make test-all` has them.
 #
-#   torch    PyTorch on hosts
-#   mpi      programs of two MPIs on hosts
+#   torch    PyTorch on hosts, and on this machine
+#   mpi      programs of two MPIs on hosts, and on this machine
 #   long     the longest, nearly half of the total time: .ci/run leaves out these three
 #   wide     more of what other tests cover once: further paths, sizes and faults; the units under sanitizers
 #
@@ -19,8 +19,8 @@
 #   quick    make test-quick: a cross-section
 set(INA_LABELS_rtl "^(rtl|formal)\\.|^fuzz\\.rtl$")
 set(INA_LABELS_lab "^(lab|lab\\.(scale|qemu|qemu_checks|qemu_real_network)|torture|torture\\.[0-9]+|soak)$|^hostlib\\.(lab|memcheck)\\.|^allreduce\\.(lab|demo|doctor)$|^system\\.|^(torch|torch_python|mpi)$")
-set(INA_LABELS_torch "^torch(_python)?$")
-set(INA_LABELS_mpi "^mpi$")
+set(INA_LABELS_torch "^torch(_python|_here)?$")
+set(INA_LABELS_mpi "^mpi(_here)?$")
 set(INA_LABELS_virtual
   "^lab\\.scale$|^torture\\.[0-9]+$|^hostlib\\.lab\\.(lateness|lateness_leaves|hiccups_.*|poll_.*|order|interrupted|given_up|options|fork_.*|mismatch_.*|collectives_.*|abort_.*|buffers_.*|channels_.*|.*_channels)$|^system\\.(virtual_time|fabric|parallel|places|scale|figures|dead_hosts|changes|congestion|channels|turns|vlans)$|^allreduce\\.doctor$")
 set(INA_LABELS_long

@@ -9,6 +9,7 @@
 #include "hostlib/algorithms/alone.h"
 #include "hostlib/bootstrap/meeting.h"
 #include "hostlib/bootstrap/mesh.h"
+#include "hostlib/rdma/device.h"
 
 static void find_machines(struct ina_comm *comm, struct ina_met *met)
 {
@@ -25,6 +26,27 @@ static void find_machines(struct ina_comm *comm, struct ina_met *met)
 	                comm->settings.options.schedule);
 	comm->stats.machines = (unsigned int)met->layout.machines;
 	comm->stats.local_ranks = (unsigned int)met->layout.locals;
+}
+
+/* Ranks that are all on one machine share memory, and need no device. */
+static bool may_lack_a_device(const struct ina_comm *comm)
+{
+	const struct ina_settings *settings = &comm->settings;
+
+	return settings->options.schedule != INA_SCHEDULE_FLAT && !settings->device[0] &&
+	       settings->bind.sin_addr.s_addr == 0 && comm->network.transport.local.address != 0 &&
+	       !ina_device_is_any();
+}
+
+static enum ina_status check_devices(const struct ina_comm *comm, const struct ina_met *met,
+                                     struct ina_failure *failure)
+{
+	for (int r = 0; r < comm->ranks && met->layout.machines > 1; r++)
+		if (met->roster.endpoints[r].port == 0)
+			return ina_fail(failure, INA_ERR_DEVICE,
+			                "rank %d: this host has no RDMA device: see `rdma link`",
+			                r);
+	return INA_OK;
 }
 
 /* Lets the ranks meet, and finds out which ranks share a machine. */
@@ -44,6 +66,8 @@ static enum ina_status meet(struct ina_comm *comm, struct ina_met *met, struct i
 	/* A failure is reported in the meeting, so that no rank waits without reason. */
 	if (failure->status == INA_OK)
 		ina_transport_open(&comm->network.transport, &comm->settings, failure);
+	if (failure->status == INA_ERR_DEVICE && may_lack_a_device(comm))
+		*failure = (struct ina_failure){INA_OK, ""};
 	if (failure->status == INA_OK && comm->settings.options.schedule != INA_SCHEDULE_FLAT)
 		ina_layout_identity(&local->host, failure);
 	if (failure->status == INA_OK)
@@ -52,9 +76,11 @@ static enum ina_status meet(struct ina_comm *comm, struct ina_met *met, struct i
 		ina_log(&comm->log, "cannot take part: %s", failure->text);
 	status = ina_meet(&comm->control, &comm->settings, local, met->listener,
 	                  comm->settings.deadline_ms, &met->roster, failure);
-	if (status == INA_OK)
+	if (status == INA_OK) {
 		find_machines(comm, met);
-	else if (met->listener >= 0)
+		status = check_devices(comm, met, failure);
+	}
+	if (status != INA_OK && met->listener >= 0)
 		close(met->listener);
 	return status;
 }

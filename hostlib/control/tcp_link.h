@@ -42,7 +42,7 @@ enum ina_control_type {
 
 struct ina_endpoint {
 	uint32_t address; /* IPv4, network byte order */
-	uint16_t port;    /* of the RDMA connection manager, network byte order */
+	uint16_t port;    /* of the RDMA connection manager, network byte order; 0: no device */
 	/* where other ranks of the communicator and of its rails connect; network byte order */
 	uint16_t tcp_port;
 	uint64_t host; /* the same for all ranks of a machine that may share memory */

@@ -292,7 +292,7 @@ struct ina_stats {
 	unsigned int path_mtu;        /* bytes of payload in a packet */
 	unsigned int message_bytes;   /* in use: bytes of a full message with framing, */
 	unsigned int window;          /* and messages in flight; after any smaller grant */
-	char device[64];              /* RDMA device, "" for a single rank */
+	char device[64];              /* RDMA device, "" if none was needed */
 	uint64_t calls;               /* collectives finished */
 	uint64_t messages_aggregated; /* sums received from the aggregator */
 	uint64_t messages_ring;       /* messages received from other hosts unsummed */

@@ -110,6 +110,7 @@ enum ina_status ina_transport_open(struct ina_transport *transport,
 	if (status != INA_OK)
 		return status;
 	inet_ntop(AF_INET, &address.sin_addr, host, sizeof(host));
+	transport->local.address = address.sin_addr.s_addr;
 
 	if (open_events(transport, failure) != INA_OK)
 		return failure->status;
@@ -129,7 +130,6 @@ enum ina_status ina_transport_open(struct ina_transport *transport,
 	if (rdma_listen(transport->listener, 16) != 0)
 		return ina_fail(failure, INA_ERR_DEVICE, "RDMA cannot listen on %s: %s", host,
 		                strerror(errno));
-	transport->local.address = address.sin_addr.s_addr;
 	transport->local.port = rdma_get_src_port(transport->listener);
 	return make_queues(transport, failure);
 }

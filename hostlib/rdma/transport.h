@@ -106,7 +106,8 @@ struct ina_transport {
 
 /*
  * Finds the device and listens for other ranks' connections. Returns INA_OK, INA_ERR_DEVICE,
- * INA_ERR_MEMORY or INA_ERR_SYSTEM. ina_transport_close() is needed in any case.
+ * INA_ERR_MEMORY or INA_ERR_SYSTEM. After INA_ERR_DEVICE the address of `local` is set if it was
+ * found. ina_transport_close() is needed in any case.
  */
 enum ina_status ina_transport_open(struct ina_transport *transport,
                                    const struct ina_settings *settings,

@@ -4,7 +4,7 @@
 # other job uses. Fails if any of them fails.
 ranks=$1
 shift
-export INA_RANKS="$ranks" INA_BIND=127.0.0.1 INA_COOKIE="on_this_machine $$"
+export INA_RANKS="$ranks" INA_COOKIE="on_this_machine $$"
 INA_ROOT=127.0.0.1
 export INA_ROOT
 processes=
