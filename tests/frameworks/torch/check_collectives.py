@@ -384,6 +384,8 @@ def check_groups():
 
 
 def check_silence():
+    if not torch_ina.stats()["device"]:
+        return  # the ranks are on one machine, and have one kernel
     be_silent(10)
     dist.all_reduce(tensor := own(RANK))
     assert torch.equal(tensor, everybody().sum(0).float())
