@@ -136,14 +136,23 @@ static void intrude(const struct sockaddr_un *name, socklen_t name_size, uint32_
 static bool closes_what_is_cut_off(void)
 {
 	const int before = count_fds();
+	alignas(struct cmsghdr) char room[CMSG_SPACE(sizeof(int))];
 	uint32_t index;
 	struct iovec data = {.iov_base = &index, .iov_len = sizeof(index)};
-	struct msghdr message = {.msg_iov = &data, .msg_iovlen = 1};
+	struct msghdr message = {.msg_iov = &data,
+	                         .msg_iovlen = 1,
+	                         .msg_control = room,
+	                         .msg_controllen = CMSG_LEN(sizeof(int))};
 	int pair[2];
+	int got;
 
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
-	send_some(pair[0], 0, 2);
+	send_some(pair[0], 0, 3);
 	assert_int_equal(recvmsg(pair[1], &message, MSG_CMSG_CLOEXEC), sizeof(index));
+	if (CMSG_FIRSTHDR(&message)) {
+		memcpy(&got, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof(got));
+		close(got);
+	}
 	close(pair[0]);
 	close(pair[1]);
 	return count_fds() == before;
