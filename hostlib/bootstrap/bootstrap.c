@@ -11,7 +11,9 @@
 #include "common/deadline.h"
 #include "caller.h"
 #include "children.h"
+#include "exchange.h"
 #include "gather.h"
+#include "hello.h"
 #include "hostlib/control/telling.h"
 
 /* A rank other than 0, until it has received the roster. */
@@ -37,26 +39,12 @@ struct joining {
 
 static void call_root(struct joining *j)
 {
-	const struct ina_options *options = &j->settings->options;
 	struct ina_control_frame frame = ina_control_frame(j->control, INA_CONTROL_HELLO);
 
-	frame.hello = (struct ina_hello){
-	        .ranks = (uint32_t)options->ranks,
-	        .window = options->window,
-	        .message_bytes = options->message_bytes,
-	        .algorithm = options->algorithm,
-	        .fixed_point = options->fixed_point != 0,
-	        .schedule = options->schedule,
-	        .congestion_control = options->congestion_control != 0,
-	        .channels = (uint32_t)options->channels,
-	        .status = j->own.status,
-	        .endpoint = *j->local,
-	};
-	snprintf(frame.hello.text, sizeof(frame.hello.text), "%.*s", INA_CONTROL_TEXT - 1,
-	         j->own.text);
+	frame.hello = ina_hello_make(j->settings, j->local, &j->own);
 	ina_caller_close(&j->caller);
 	ina_caller_open(&j->caller, &j->settings->job, &frame, &j->settings->root,
-	                j->settings->root_ports, options->peer_timeout_ms);
+	                j->settings->root_ports, j->settings->options.peer_timeout_ms);
 	j->calls_parent = false;
 }
 
@@ -343,6 +331,8 @@ enum ina_status ina_bootstrap(struct ina_control *control, const struct ina_sett
                               struct ina_failure *failure)
 {
 	memset(roster, 0, sizeof(*roster));
+	if (settings->options.exchange)
+		return ina_exchange(settings, local, roster, failure);
 	if (control->rank == 0) {
 		roster->endpoints[0] = *local;
 		return ina_gather(control, settings, acceptor->visitors, acceptor->places,

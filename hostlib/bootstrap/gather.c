@@ -12,6 +12,7 @@
 #include "common/interrupted.h"
 #include "caller.h"
 #include "children.h"
+#include "hello.h"
 #include "hostlib/control/telling.h"
 
 /* The longest wait before rank 0 looks at its connections again. */
@@ -30,6 +31,7 @@ struct gathering {
 	struct ina_control *control;
 	const struct ina_settings *settings;
 	struct ina_roster *roster;
+	struct ina_hello own;        /* rank 0's */
 	struct ina_failure mismatch; /* the first failure that ends the bootstrap for all ranks */
 	int64_t deadline_ms;
 	int refused; /* ranks of this job that have other options or have failed */
@@ -52,27 +54,6 @@ void ina_root_text(const struct ina_settings *settings, char text[INA_ROOT_TEXT]
 	inet_ntop(AF_INET, &settings->root.sin_addr, host, sizeof(host));
 	snprintf(text, INA_ROOT_TEXT, settings->root_ports > 1 ? "%s:%d to %d" : "%s:%d", host,
 	         first, first + settings->root_ports - 1);
-}
-
-static const char *algorithm_name(uint32_t algorithm)
-{
-	switch (algorithm) {
-	case INA_ALGORITHM_AUTO:
-		return "auto";
-	case INA_ALGORITHM_INA:
-		return "ina";
-	case INA_ALGORITHM_RING:
-		return "ring";
-	default:
-		return "unknown";
-	}
-}
-
-static const char *schedule_name(uint32_t schedule)
-{
-	static const char *const names[] = {"auto", "flat", "leader", "parallel"};
-
-	return schedule < sizeof(names) / sizeof(names[0]) ? names[schedule] : "unknown";
 }
 
 /* Opens a listening socket. Returns -1 with errno after an error. */
@@ -133,52 +114,6 @@ static enum ina_status listen_at_root(const struct ina_settings *settings, int64
 	return ina_fail(failure, INA_ERR_SYSTEM,
 	                "rank 0 cannot listen on %s, the bootstrap address: %s%s", where,
 	                strerror(error), advice);
-}
-
-/* Compares a rank's options with rank 0's. Returns INA_OK or INA_ERR_MISMATCH. */
-static enum ina_status compare_hello(const struct ina_settings *settings, uint32_t rank,
-                                     const struct ina_hello *hello, struct ina_failure *m)
-{
-	const struct ina_options *own = &settings->options;
-
-	m->status = INA_OK;
-	if (hello->ranks != (uint32_t)own->ranks)
-		return ina_fail(m, INA_ERR_MISMATCH,
-		                "rank %u was started as one of %u ranks, rank 0 as one of %d", rank,
-		                hello->ranks, own->ranks);
-	if (rank >= hello->ranks)
-		return ina_fail(m, INA_ERR_MISMATCH,
-		                "rank %u connected, but the rank count is %u: ranks are 0 to %u",
-		                rank, hello->ranks, hello->ranks - 1);
-	if (hello->status != INA_OK) /* the options may be the reason for the failure */
-		return INA_OK;
-	if (hello->algorithm != (uint32_t)own->algorithm)
-		return ina_fail(m, INA_ERR_MISMATCH, "rank %u asks for algorithm %s, rank 0 for %s",
-		                rank, algorithm_name(hello->algorithm),
-		                algorithm_name(own->algorithm));
-	if (hello->fixed_point != (own->fixed_point != 0))
-		return ina_fail(m, INA_ERR_MISMATCH,
-		                "rank %u asks for float32 in %s point, rank 0 does not", rank,
-		                hello->fixed_point ? "fixed" : "floating");
-	if (hello->congestion_control != (own->congestion_control != 0))
-		return ina_fail(m, INA_ERR_MISMATCH,
-		                "rank %u has congestion control %s, rank 0 has it %s", rank,
-		                hello->congestion_control ? "on" : "off",
-		                hello->congestion_control ? "off" : "on");
-	if (hello->schedule != (uint32_t)own->schedule)
-		return ina_fail(m, INA_ERR_MISMATCH, "rank %u asks for schedule %s, rank 0 for %s",
-		                rank, schedule_name(hello->schedule), schedule_name(own->schedule));
-	if (hello->channels != (uint32_t)own->channels)
-		return ina_fail(m, INA_ERR_MISMATCH, "rank %u asks for %u channels, rank 0 for %d",
-		                rank, hello->channels, own->channels);
-	if (hello->window != own->window)
-		return ina_fail(m, INA_ERR_MISMATCH,
-		                "rank %u has a window of %u messages, rank 0 of %u", rank,
-		                hello->window, own->window);
-	if (hello->message_bytes != own->message_bytes)
-		return ina_fail(m, INA_ERR_MISMATCH, "rank %u has message_bytes %u, rank 0 %u",
-		                rank, hello->message_bytes, own->message_bytes);
-	return INA_OK;
 }
 
 /* Does the rank call, without being in the tree yet? */
@@ -296,7 +231,7 @@ static void take_hello(struct gathering *g, struct ina_visitor *visitor)
 	struct ina_failure misfit;
 	bool is_expected;
 
-	if (compare_hello(g->settings, rank, hello, &misfit) != INA_OK) {
+	if (ina_hello_compare(&g->own, rank, hello, &misfit) != INA_OK) {
 		ina_acceptor_refuse(&g->acceptor, visitor, &misfit);
 		g->refused++;
 		if (g->settings->job.has_cookie && g->mismatch.status == INA_OK)
@@ -459,11 +394,13 @@ enum ina_status ina_gather(struct ina_control *control, const struct ina_setting
                            struct ina_visitor *visitors, int room, int64_t deadline_ms,
                            struct ina_roster *roster, struct ina_failure *failure)
 {
-	struct gathering gathering = {.control = control,
-	                              .settings = settings,
-	                              .roster = roster,
-	                              .deadline_ms = deadline_ms,
-	                              .children.control = control};
+	struct gathering gathering = {
+	        .control = control,
+	        .settings = settings,
+	        .roster = roster,
+	        .own = ina_hello_make(settings, &roster->endpoints[0], failure),
+	        .deadline_ms = deadline_ms,
+	        .children.control = control};
 	struct gathering *g = &gathering;
 	struct ina_failure outcome = {INA_OK, ""};
 	int listener;

@@ -25,6 +25,7 @@ enum ina_status ina_strand_open(struct ina_comm *comm, const struct ina_strand *
 	options->ranks = strand->ranks;
 	options->schedule = INA_SCHEDULE_FLAT;
 	options->channels = strand->channels;
+	options->exchange = NULL; /* the ranks know the leader's address */
 	options->window = settings.receives = ina_strand_window(options->window, strand->count);
 	settings.tree = (comm->settings.tree + strand->trees) % INA_WIRE_TREES;
 	settings.keeps_tree = true; /* strands use different trees by their numbers */

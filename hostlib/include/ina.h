@@ -95,6 +95,9 @@ extern "C" {
 
 #define INA_MAX_CHANNELS 8
 
+/* The bytes that each rank gives to the function `exchange` of the options. */
+#define INA_EXCHANGE_BYTES 1024
+
 /* A communicator: this rank's connections, memory and place among the ranks. */
 typedef struct ina_comm ina_comm;
 
@@ -284,6 +287,21 @@ struct ina_options {
 	 * if that is not set, 1. Must be the same on all ranks.
 	 */
 	int channels;
+
+	/*
+	 * If set, the ranks meet through this function of the program, in place of a port at rank 0
+	 * (root is then not needed). The function is an all-gather among the ranks: it copies the
+	 * `bytes` bytes at send of every rank, in the order of the ranks, to recv at every rank,
+	 * which has room for ranks * bytes, and returns 0, or another number if that failed. bytes
+	 * is INA_EXCHANGE_BYTES. Set it on all ranks or on none.
+	 *
+	 * ina_open() calls it once, and ina_open_start() in the library's thread. It must not call
+	 * the library. It needs its own time limit, since ina_abort() and open_timeout_ms do not
+	 * interrupt it. A rank that cannot take part calls it too, and all ranks get that rank's
+	 * error. The ranks then connect to each other at ports that their kernels choose.
+	 */
+	int (*exchange)(void *exchange_context, const void *send, void *recv, size_t bytes);
+	void *exchange_context;
 };
 
 /* Counters of a communicator since it was opened, and values that were agreed on at open. */
