@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <climits>
 
-#include <torch/csrc/utils/pybind.h>
+#include <pybind11/functional.h>
 
 #include "process_group.hpp"
 
@@ -15,11 +15,11 @@ namespace
 {
 
 GroupPointer create(int rank, int size, int64_t timeout_ms, const std::string &root,
-                    const std::string &cookie, GroupPointer gloo)
+                    const Exchange &exchange, GroupPointer gloo)
 {
 	const Settings settings = {rank, size,
 	                           static_cast<int>(std::clamp<int64_t>(timeout_ms, 1, INT_MAX)),
-	                           root, cookie};
+	                           root, exchange};
 	return c10::make_intrusive<ProcessGroupIna>(settings, std::move(gloo));
 }
 

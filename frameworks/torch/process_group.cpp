@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "process_group.hpp"
 
+#include <cerrno>
+#include <cstring>
 #include <mutex>
 #include <optional>
 #include <set>
 #include <stdexcept>
 #include <utility>
-
-#include <torch/csrc/utils/pybind.h>
 
 #include "work.hpp"
 
@@ -71,7 +71,28 @@ Groups &groups()
 // for seconds. This does not delay the report that a process has ended.
 constexpr int PEER_TIMEOUT_MS = 30000;
 
-// The caller keeps ownership of the strings.
+// Calls the settings' exchange for libina. Python prints an exception of it.
+int exchange(void *context, const void *send, void *recv, size_t bytes)
+{
+	const auto &settings = *static_cast<const Settings *>(context);
+	const pybind11::gil_scoped_acquire acquired;
+
+	try {
+		const std::string all =
+		        settings.exchange(pybind11::bytes(static_cast<const char *>(send), bytes));
+
+		if (all.size() != bytes * static_cast<size_t>(settings.size))
+			return EINVAL;
+		std::memcpy(recv, all.data(), all.size());
+		return 0;
+	} catch (pybind11::error_already_set &error) {
+		error.restore();
+		PyErr_Print();
+		return ECANCELED;
+	}
+}
+
+// The options point into the settings.
 ina_options options_of(const Settings &settings)
 {
 	ina_options options;
@@ -80,7 +101,8 @@ ina_options options_of(const Settings &settings)
 	options.rank = settings.rank;
 	options.ranks = settings.size;
 	options.root = settings.root.c_str();
-	options.cookie = settings.cookie.c_str();
+	options.exchange = exchange;
+	options.exchange_context = const_cast<Settings *>(&settings);
 	options.timeout_ms = settings.timeout_ms;
 	options.open_timeout_ms = settings.timeout_ms;
 	options.peer_timeout_ms = PEER_TIMEOUT_MS;

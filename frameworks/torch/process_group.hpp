@@ -11,6 +11,7 @@
 
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
+#include <torch/csrc/utils/pybind.h>
 
 #include "communicator.hpp"
 #include "contiguous.hpp"
@@ -33,13 +34,16 @@ using Base = GroupBase<c10d::ProcessGroup>::type;
 using WorkPointer = c10::intrusive_ptr<c10d::Work>;
 using GroupPointer = c10::intrusive_ptr<Base>;
 
+// An all-gather of Python: from this rank's bytes to those of all ranks, one after the other.
+using Exchange = std::function<pybind11::bytes(pybind11::bytes)>;
+
 // The values with which a process group is opened.
 struct Settings {
 	int rank;
 	int size;
 	int timeout_ms;
-	std::string root;   // address of rank 0
-	std::string cookie; // different for each group
+	std::string root;  // address of rank 0: the way to it selects the device
+	Exchange exchange; // called once
 };
 
 class ProcessGroupIna : public Base

@@ -11,12 +11,13 @@ The backend in Python (torch_ina/in_python.py) uses the same Communicator.
 """
 import atexit
 import ctypes
+import errno
 import os
 import queue
 import socket
 import sys
 import threading
-import uuid
+import traceback
 from ctypes import POINTER, byref, c_char, c_char_p, c_int, c_size_t, c_uint, c_uint64, c_void_p
 from pathlib import Path
 
@@ -36,13 +37,17 @@ PEER_TIMEOUT_MS = 30000  # a host short of processors or memory may not answer f
 _DISCARD_PORT = 9  # nothing is sent to it: any port serves to find the route to a host
 
 
+EXCHANGE = ctypes.CFUNCTYPE(c_int, c_void_p, c_void_p, c_void_p, c_size_t)
+
+
 class Options(ctypes.Structure):
     """struct ina_options of ina.h, as far as this file knows it; struct_size tells the library how far that is."""
     _fields_ = [("struct_size", c_size_t), ("rank", c_int), ("ranks", c_int), ("root", c_char_p), ("bind", c_char_p), ("device", c_char_p),
                 ("algorithm", c_int), ("schedule", c_int), ("window", c_uint), ("message_bytes", c_uint), ("poll_count", c_uint),
                 ("ack_timeout", c_uint), ("fixed_point", c_int), ("open_timeout_ms", c_int),
                 ("join_timeout_ms", c_int), ("timeout_ms", c_int), ("peer_timeout_ms", c_int), ("log", c_void_p), ("log_context", c_void_p),
-                ("cookie", c_char_p), ("progress_thread", c_int)]
+                ("cookie", c_char_p), ("progress_thread", c_int), ("congestion_control", c_int), ("channels", c_int), ("exchange", EXCHANGE),
+                ("exchange_context", c_void_p)]
 
 
 class Stats(ctypes.Structure):
@@ -103,11 +108,6 @@ def seen_by_others(address, others):
     return address
 
 
-def new_cookie():
-    """Returns a text that distinguishes a communicator from all others."""
-    return uuid.uuid4().hex
-
-
 def _set_patience(seconds):
     global _patience_s
     _patience_s = seconds
@@ -117,11 +117,21 @@ class Communicator:
     """A communicator of libina. RuntimeError describes a failure and names the rank at fault. Opening is collective, like close()."""
     NAME = "torch_ina"  # in errors
 
-    def __init__(self, rank, ranks, root, cookie, timeout_ms):
+    def __init__(self, rank, ranks, root, exchange, timeout_ms):
+        """root: the address of rank 0; the way to it selects the device. exchange: an all-gather, from this rank's bytes to those of all."""
         self.ranks = ranks
         self.library, self._communicator, options, why = load(), c_void_p(), Options(), ctypes.create_string_buffer(ERROR_BYTES)
         self.library.ina_options_init_size(byref(options), ctypes.sizeof(options))
-        options.rank, options.ranks, options.root, options.cookie = rank, ranks, root.encode(), cookie.encode()
+        options.rank, options.ranks, options.root = rank, ranks, root.encode()
+
+        def all_gather(context, send, recv, size):
+            try:
+                ctypes.memmove(recv, exchange(ctypes.string_at(send, size)), size * ranks)
+                return 0
+            except Exception:  # libina is between this frame and the caller
+                traceback.print_exc()
+                return errno.ECANCELED
+        options.exchange = EXCHANGE(all_gather)
         options.timeout_ms = options.open_timeout_ms = timeout_ms
         options.peer_timeout_ms = PEER_TIMEOUT_MS
         options.progress_thread = 1
@@ -212,11 +222,14 @@ class State(Communicator):
 
     def __init__(self, group=None, timeout_s=1800):
         rank, ranks = dist.get_rank(group), dist.get_world_size(group)
-        addresses = [None] * ranks
-        dist.all_gather_object(addresses, own_address(dist.distributed_c10d._get_default_store()), group=group)
-        job = [seen_by_others(addresses[rank], addresses), new_cookie()]
-        dist.broadcast_object_list(job, src=0 if group is None else dist.get_global_rank(group, 0), group=group)
-        super().__init__(rank, ranks, *job, int(timeout_s * 1000))
+
+        def gather(own):
+            everybody = [None] * ranks
+            dist.all_gather_object(everybody, own, group=group)
+            return everybody
+        addresses = gather(own_address(dist.distributed_c10d._get_default_store()))
+        root = gather(seen_by_others(addresses[rank], addresses))[0]
+        super().__init__(rank, ranks, root, lambda own: b"".join(gather(own)), int(timeout_s * 1000))
 
     def start(self, tensor):
         """Starts averaging the tensors of all ranks, in place. Returns a future. All ranks start the same ones in the same order."""

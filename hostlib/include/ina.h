@@ -289,11 +289,12 @@ struct ina_options {
 	int channels;
 
 	/*
-	 * If set, the ranks meet through this function of the program, in place of a port at rank 0
-	 * (root is then not needed). The function is an all-gather among the ranks: it copies the
-	 * `bytes` bytes at send of every rank, in the order of the ranks, to recv at every rank,
-	 * which has room for ranks * bytes, and returns 0, or another number if that failed. bytes
-	 * is INA_EXCHANGE_BYTES. Set it on all ranks or on none.
+	 * If set, the ranks meet through this function of the program, in place of a port at rank
+	 * 0. root is then not needed; if it is set, the way to it selects the device. The function
+	 * is an all-gather among the ranks: it copies the `bytes` bytes at send of every rank, in
+	 * the order of the ranks, to recv at every rank, which has room for ranks * bytes. It
+	 * returns 0, or another number if it failed. bytes is INA_EXCHANGE_BYTES. Set it on all
+	 * ranks or on none.
 	 *
 	 * ina_open() calls it once, and ina_open_start() in the library's thread. It must not call
 	 * the library. It needs its own time limit, since ina_abort() and open_timeout_ms do not

@@ -358,7 +358,7 @@ static enum ina_status make_meeting(struct ina_settings *settings, struct ina_fa
 	if (status == INA_OK)
 		status =
 		        ina_job_make(&settings->job, settings->options.cookie, launch.job, failure);
-	if (status == INA_OK && settings->options.exchange)
+	if (status == INA_OK && settings->options.exchange && !settings->options.root)
 		settings->root.sin_family = AF_INET; /* at no address */
 	else if (status == INA_OK)
 		status = make_root(settings, failure);

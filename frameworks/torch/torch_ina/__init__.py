@@ -18,7 +18,7 @@ import sys
 import torch
 import torch.distributed as dist
 
-from torch_ina_hook import new_cookie, own_address, seen_by_others
+from torch_ina_hook import own_address, seen_by_others
 
 if importlib.util.find_spec("torch_ina._core") and os.environ.get("INA_TORCH") != "python":
     from . import _core
@@ -40,16 +40,18 @@ def _gloo(store, rank, size, timeout, address):
 
 
 def _create(store, rank, size, timeout):
-    """Creates the group. Ranks find each other by torch's store, into which rank 0 writes its address and the group's cookie."""
+    """Creates the group. Ranks find each other by torch's store, which has an address and libina's bytes of each rank."""
+    def exchange(own):
+        store.set(f"ina/exchange/{rank}", own)
+        return b"".join(store.get(f"ina/exchange/{other}") for other in range(size))
     address = own_address(store)
     store.set(f"ina/address/{rank}", address)
     address = seen_by_others(address, (store.get(f"ina/address/{other}").decode() for other in range(size) if other != rank))
     if rank == 0:
         store.set("ina/root", address)
-        store.set("ina/cookie", new_cookie())
-    root, cookie = store.get("ina/root").decode(), store.get("ina/cookie").decode()
+    root = store.get("ina/root").decode()
     gloo = _gloo(dist.PrefixStore("ina/gloo", store), rank, size, timeout, address)
-    return _core.create(rank, size, int(timeout.total_seconds() * 1000), root, cookie, gloo)
+    return _core.create(rank, size, int(timeout.total_seconds() * 1000), root, exchange, gloo)
 
 
 def _group(group):

@@ -276,8 +276,8 @@ for _name in ("allgather_coalesced", "gather", "scatter", "alltoall_base", "send
     setattr(ProcessGroupIna, _name, _delegate(_name))
 
 
-def create(rank, size, timeout_ms, root, cookie, gloo):
-    return ProcessGroupIna(rank, size, Communicator(rank, size, root, cookie, timeout_ms), gloo)
+def create(rank, size, timeout_ms, root, exchange, gloo):
+    return ProcessGroupIna(rank, size, Communicator(rank, size, root, exchange, timeout_ms), gloo)
 
 
 def stats(group):
