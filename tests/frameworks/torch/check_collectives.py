@@ -123,6 +123,8 @@ def check_others():
     dist.barrier()
     dist.all_gather_object(said := [None] * RANKS, {"rank": RANK})
     assert said == [{"rank": rank} for rank in range(RANKS)]
+    dist.broadcast_object_list(said := [{"rank": RANK}], src=1)
+    assert said == [{"rank": 1}]
 
 
 SHAPE = (2, 3, 4, 6)
