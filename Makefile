@@ -92,7 +92,7 @@ test-unit: need-unit ## units of libina and of the model, without hosts and RTL:
 	@ctest --test-dir $(BUILD)/unit --output-on-failure --progress -j $$((2 * $$(nproc))) -LE wide
 
 # ina-bridge has no RTL here, since Verilator's models take long to compile on an emulated processor.
-test-here: need-unit+torch+mpi ## ranks on this machine, which share memory, with libina, PyTorch and two MPIs: no RDMA device, hosts or RTL (1 minute after the build)
+test-here: need-unit+switch+torch+mpi ## ranks on this machine, which share memory, with libina, PyTorch and two MPIs: no RDMA device, hosts or RTL (1 minute after the build)
 	@cmake -S . -B $(BUILD)/here -G Ninja --log-level=WARNING -DINA_PARTS="model;sim-bridge;hostlib;allreduce;frameworks/torch;frameworks/mpi" \
 		-DINA_BRIDGE_RTL=OFF -DINA_WERROR=ON
 	@cmake --build $(BUILD)/here

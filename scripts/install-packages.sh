@@ -23,6 +23,9 @@ groups=(
 	"build-essential cmake ninja-build pkg-config python3
 	libibverbs-dev librdmacm-dev libjansson-dev libdeflate-dev zlib1g-dev libcmocka-dev python3-pytest"
 
+	switch "the switch without its RTL"
+	"libpcap-dev libjansson-dev libmicrohttpd-dev libsystemd-dev libdeflate-dev"
+
 	quick "the tests of make test-quick, for which demo, unit, lint and plan are needed too"
 	"git python3-scapy tshark tcpreplay mandoc"
 
