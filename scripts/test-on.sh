@@ -72,7 +72,8 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 
 echo "test-on: $suite, $architecture: making a root folder; about a minute"
-mmdebstrap --mode=$mode --architectures="$architecture" --quiet --variant=minbase --include=ca-certificates,git,make "$suite" "$root" >"$folder/log" 2>&1 &
+mmdebstrap --mode=$mode --architectures="$architecture" --quiet --variant=minbase --dpkgopt=force-unsafe-io \
+	--include=ca-certificates,git,make "$suite" "$root" >"$folder/log" 2>&1 &
 child=$!
 wait "$child" || {
 	tail -5 "$folder/log" >&2
