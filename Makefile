@@ -4,7 +4,8 @@
 SHELL := /bin/bash
 BUILD := build
 
-.PHONY: all lab-here check-versions kernel build programs install wheel demo demo-multigpu demo-training test test-all test-on test-unit test-here test-quick test-sanitize test-threads torture soak scale lockstep four-state fabric new-seeds bench test-qemu bench-rtl bench-switch \
+.PHONY: all lab-here check-versions kernel build programs install wheel deb demo demo-multigpu demo-training test test-all test-on test-unit test-here test-quick test-sanitize test-threads \
+	torture soak scale lockstep four-state fabric new-seeds bench test-qemu bench-rtl bench-switch \
 	bench-virtual bench-fabric bench-torch papers charts renew synth formal formal-mutants waves fuzz clean distclean help
 
 all: build ## install missing packages, configure and build everything into build/ (25 minutes)
@@ -73,6 +74,13 @@ install: ## install libina, its manual, ina-perf, ina-bridge with its service, a
 wheel: need-torch ## build/torch_ina-*.whl, for pip: torch_ina with libina inside, for Debian's Python and its PyTorch
 	@INA_BUILD=$(abspath $(BUILD))/wheel /usr/bin/python3 -m pip wheel -q --no-build-isolation --no-index --no-deps -w $(BUILD) frameworks/torch
 	@ls $(BUILD)/torch_ina-*.whl
+
+# From a clone, since dpkg-buildpackage leaves its results next to the sources' folder.
+deb: need-deb ## the Debian packages of the committed state, into build/deb/ (2 minutes)
+	@git diff --quiet HEAD -- || echo "deb: changes that are not committed are left out"
+	@rm -rf $(BUILD)/deb && mkdir -p $(BUILD)/deb && git clone --quiet . $(BUILD)/deb/source
+	@cd $(BUILD)/deb && (cd source && dpkg-buildpackage -us -uc -b) >log 2>&1 || { tail -20 log >&2; exit 1; }
+	@ls $(BUILD)/deb/*.deb
 
 # == To test it
 # Skipped tests are listed at the end; with SKIPS=error they make the run fail.

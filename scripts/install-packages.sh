@@ -46,6 +46,10 @@ groups=(
 	"cmake ninja-build g++ pkg-config libibverbs-dev librdmacm-dev
 	python3-torch libtorch-dev pybind11-dev python3-pip python3-setuptools python3-wheel python3-pytest dataset-fashion-mnist"
 
+	deb "Debian packages"
+	"build-essential debhelper dh-python cmake ninja-build pkg-config
+	libibverbs-dev librdmacm-dev libjansson-dev libpcap-dev libmicrohttpd-dev libsystemd-dev libdeflate-dev"
+
 	mpi "the interposers for MPI and their tests, third-party MPI programs"
 	"openmpi-bin libopenmpi-dev mpich libmpich-dev python3-mpi4py python3-numpy python3-pytest
 	scalapack-mpi-test netpipe-openmpi netpipe-mpich2 hpcc"

@@ -161,6 +161,7 @@ def test_the_readme_shows_the_demo():
 def test_the_version_is_the_same_everywhere():
     version = re.search(r"project\(ina VERSION (\S+)", (SOURCE / "CMakeLists.txt").read_text())[1]
     assert re.search(r"^## (\S+) ", (SOURCE / "CHANGELOG.md").read_text(), re.M)[1] == version
+    assert re.match(r"ina \((\S+)-\d+\) ", (SOURCE / "debian/changelog").read_text())[1] == version
     assert re.search(r"^version: (\S+)$", (SOURCE / "CITATION.cff").read_text(), re.M)[1] == version
     assert f"torch_ina-{version}-" in (SOURCE / "docs/pytorch.md").read_text()
 
