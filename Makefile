@@ -5,7 +5,7 @@ SHELL := /bin/bash
 BUILD := build
 
 .PHONY: all lab-here check-versions kernel build programs install wheel deb demo demo-multigpu demo-training test test-all test-on test-unit test-here test-quick test-sanitize test-threads \
-	torture soak scale lockstep four-state fabric new-seeds bench test-qemu bench-rtl bench-switch \
+	test-deb test-deb-here test-deb-service torture soak scale lockstep four-state fabric new-seeds bench test-qemu bench-rtl bench-switch \
 	bench-virtual bench-fabric bench-torch papers charts renew synth formal formal-mutants waves fuzz clean distclean help
 
 all: build ## install missing packages, configure and build everything into build/ (25 minutes)
@@ -138,6 +138,16 @@ SUITE ?= trixie
 TARGETS ?= demo test
 test-on: need-suites ## TARGETS='demo test' on SUITE=trixie or bookworm, without the labels in LEAVE_OUT: a clone of the committed state in a new root folder, which is removed (60 minutes)
 	@scripts/test-on.sh $(SUITE) $(BUILD)/on-$(SUITE) $(TARGETS) 'LEAVE_OUT=$(LEAVE_OUT)'
+
+test-deb: need-suites ## on SUITE=trixie or bookworm: builds the Debian packages, installs, uses and purges them, in a new root folder (10 minutes)
+	@scripts/test-on.sh $(SUITE) $(BUILD)/deb-$(SUITE) test-deb-here
+
+# Called by test-deb in the root folder, since it installs and purges packages.
+test-deb-here:
+	@tests/debian/packages.sh $(BUILD)
+
+test-deb-service: need-deb+qemu+qemu-kernels deb ## ina-bridge as a service of systemd, from its Debian package, on a QEMU machine with this Debian (10 minutes)
+	@tests/debian/service.sh $(BUILD)
 
 SEEDS ?= 100
 FIRST ?= 1

@@ -50,6 +50,9 @@ groups=(
 	"build-essential debhelper dh-python cmake ninja-build pkg-config
 	libibverbs-dev librdmacm-dev libjansson-dev libpcap-dev libmicrohttpd-dev libsystemd-dev libdeflate-dev"
 
+	deb-check "checks of Debian packages"
+	"lintian"
+
 	mpi "the interposers for MPI and their tests, third-party MPI programs"
 	"openmpi-bin libopenmpi-dev mpich libmpich-dev python3-mpi4py python3-numpy python3-pytest
 	scalapack-mpi-test netpipe-openmpi netpipe-mpich2 hpcc"
@@ -64,7 +67,7 @@ groups=(
 	"qemu-system-x86 linux-image-amd64"
 
 	qemu-kernels "such kernels of two Debian suites, for make test-qemu; qemu is needed too"
-	"mmdebstrap kmod"
+	"mmdebstrap kmod e2fsprogs"
 
 	suites "root folders of other Debian suites, to test in"
 	"mmdebstrap uidmap util-linux git"
