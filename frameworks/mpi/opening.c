@@ -46,6 +46,7 @@ static void open_counterpart(struct ina_mpi_counterpart *counterpart)
 	options.bind = own;
 	options.cookie = cookie;
 	options.open_timeout_ms = OPEN_MS;
+	options.progress_thread = -1; /* there is a descriptor without it only */
 	status = ina_open(&options, &comm, why, sizeof(why));
 	if (status == INA_OK && (status = ina_comm_fd(comm, &fd)) != INA_OK)
 		snprintf(why, sizeof(why), "%s", ina_error(comm));

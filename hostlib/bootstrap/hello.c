@@ -4,26 +4,7 @@
 
 #include <stdio.h>
 
-static const char *algorithm_name(uint32_t algorithm)
-{
-	switch (algorithm) {
-	case INA_ALGORITHM_AUTO:
-		return "auto";
-	case INA_ALGORITHM_INA:
-		return "ina";
-	case INA_ALGORITHM_RING:
-		return "ring";
-	default:
-		return "unknown";
-	}
-}
-
-static const char *schedule_name(uint32_t schedule)
-{
-	static const char *const names[] = {"auto", "flat", "leader", "parallel"};
-
-	return schedule < sizeof(names) / sizeof(names[0]) ? names[schedule] : "unknown";
-}
+#include "hostlib/options/keys.h"
 
 struct ina_hello ina_hello_make(const struct ina_settings *settings,
                                 const struct ina_endpoint *local, const struct ina_failure *own)
@@ -62,8 +43,8 @@ enum ina_status ina_hello_compare(const struct ina_hello *root, uint32_t rank,
 		return INA_OK;
 	if (hello->algorithm != root->algorithm)
 		return ina_fail(m, INA_ERR_MISMATCH, "rank %u asks for algorithm %s, rank 0 for %s",
-		                rank, algorithm_name(hello->algorithm),
-		                algorithm_name(root->algorithm));
+		                rank, ina_key_value_name(INA_KEY_ALGORITHM, hello->algorithm),
+		                ina_key_value_name(INA_KEY_ALGORITHM, root->algorithm));
 	if (hello->fixed_point != root->fixed_point)
 		return ina_fail(m, INA_ERR_MISMATCH,
 		                "rank %u asks for float32 in %s point, rank 0 does not", rank,
@@ -75,8 +56,8 @@ enum ina_status ina_hello_compare(const struct ina_hello *root, uint32_t rank,
 		                hello->congestion_control ? "off" : "on");
 	if (hello->schedule != root->schedule)
 		return ina_fail(m, INA_ERR_MISMATCH, "rank %u asks for schedule %s, rank 0 for %s",
-		                rank, schedule_name(hello->schedule),
-		                schedule_name(root->schedule));
+		                rank, ina_key_value_name(INA_KEY_SCHEDULE, hello->schedule),
+		                ina_key_value_name(INA_KEY_SCHEDULE, root->schedule));
 	if (hello->channels != root->channels)
 		return ina_fail(m, INA_ERR_MISMATCH, "rank %u asks for %u channels, rank 0 for %u",
 		                rank, hello->channels, root->channels);

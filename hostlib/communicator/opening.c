@@ -112,7 +112,8 @@ enum ina_status ina_comm_open_by(struct ina_comm *comm, ina_connect *connect,
 	if (comm->ranks == 1 && comm->rank != 0)
 		return ina_fail(failure, INA_ERR_ARGUMENT, "rank %d of 1: the only rank is 0",
 		                comm->rank);
-	ina_log_open(&comm->log, &comm->settings.options, comm->settings.logs_to_stderr);
+	ina_log_open(&comm->log, &comm->settings.options,
+	             comm->settings.variables.log_level != INA_LOG_OFF);
 	if (comm->network.plain) {
 		comm->settings.options.schedule = INA_SCHEDULE_FLAT;
 		comm->settings.options.channels = 1;

@@ -96,7 +96,7 @@ static enum ina_status connect_rails(struct ina_comm *comm, const struct ina_ros
 	if (layout->local < layout->rails)
 		open_rail(comm, roster, listener, failure);
 	if (failure->status == INA_OK)
-		ina_intra_open(&parallel->intra, comm->settings.intra_gbps, failure);
+		ina_intra_open(&parallel->intra, comm->settings.variables.intra_gbps, failure);
 	if (ina_agree_on(&comm->control, "", "connect to the other machines", false, &segment,
 	                 deadline_ms, failure) != INA_OK)
 		return failure->status;

@@ -17,8 +17,9 @@
  *		errx(1, "%s", ina_error(comm));
  *	ina_close(comm);
  *
- * The rank, the number of ranks and the address of rank 0 come from the options, else from
- * INA_RANK, INA_RANKS and INA_ROOT, else from the variables that mpirun, srun or torchrun set.
+ * Each option that the program leaves at its default may also be set by a variable, or by a line of
+ * a file (see struct ina_options). Otherwise the rank, the number of ranks and the address of rank
+ *0 come from the variables that mpirun, srun or torchrun set.
  *
  * Threads: a communicator and its requests may be used by one thread at a time, unless the option
  * progress_thread is 1:
@@ -167,18 +168,32 @@ enum ina_schedule {
 /*
  * The options of a communicator. Call ina_options_init() to set the defaults, then change members.
  * The library reads the strings during ina_open() or ina_open_start() only; they stay the caller's.
+ *
+ * Each option that is no function has a variable: INA_ and the option's name in capitals, as
+ * INA_POLL_COUNT. Its value is looked for in this order; the last place that has one counts:
+ *
+ *	1. /etc/ina.conf
+ *	2. ~/.ina.conf, or in its place the file that INA_CONF_FILE names
+ *	3. the environment
+ *	4. the program. A member that has its default value counts as not set.
+ *
+ * A line of a file is VARIABLE=value, or a comment after #. An enum's values are its names without
+ * INA_ALGORITHM_ or INA_SCHEDULE_, in small letters. A variable whose name begins with INA_ and
+ * that nothing reads is an error (INA_ERR_ARGUMENT), as a wrong value is.
+ *
+ * A member that is described as "1: ..., -1: off" may be 1, -1 or 0. 0: the variable decides (0 or
+ * 1); if that is not set, off.
  */
 struct ina_options {
 	size_t struct_size; /* bytes; set by ina_options_init() to what the program knows */
 
-	int rank;         /* 0 to ranks - 1; -1: INA_RANK, else the launcher's */
-	int ranks;        /* 1 to INA_MAX_RANKS; 0: INA_RANKS, else the launcher's */
-	const char *root; /* rank 0, "host[:port]"; NULL: INA_ROOT, else the launcher's */
+	int rank;         /* 0 to ranks - 1; -1: the launcher's */
+	int ranks;        /* 1 to INA_MAX_RANKS; 0: the launcher's */
+	const char *root; /* rank 0, "host[:port]"; NULL: the launcher's */
 
 	/*
-	 * The IPv4 address of this host's RDMA device, which connections use on this side. NULL:
-	 * INA_BIND; if that is not set, an address of `device`; without a device, the address from
-	 * which this host reaches rank 0.
+	 * The IPv4 address of this host's RDMA device, which connections use on this side. NULL: an
+	 * address of `device`; without a device, the address from which this host reaches rank 0.
 	 */
 	const char *bind;
 	const char *device; /* RDMA device, as "rxe0"; NULL: the one that has the address */
@@ -201,10 +216,10 @@ struct ina_options {
 
 	/*
 	 * How long an RC connection waits for an acknowledgement before it retransmits: 4.096 us *
-	 * 2^ack_timeout, 1 to 31 (IBTA vol. 1, Local ACK Timeout). 0: INA_ACK_TIMEOUT; if that is
-	 * not set, 14, which is 67 ms. A timeout shorter than the time that a full window needs
-	 * through the switch makes every window be sent twice. A lost last packet waits for this
-	 * timeout, so it should not be longer than necessary.
+	 * 2^ack_timeout, 1 to 31 (IBTA vol. 1, Local ACK Timeout). 0: 14, which is 67 ms. A timeout
+	 * shorter than the time that a full window needs through the switch makes every window be
+	 * sent twice. A lost last packet waits for this timeout, so it should not be longer than
+	 * necessary.
 	 */
 	unsigned int ack_timeout;
 
@@ -212,7 +227,7 @@ struct ina_options {
 	 * 1: the aggregator adds float32 as block floating point, for switches that can only add
 	 * integers. Elements are rounded to 30 bits, less log2 of the number of ranks, below the
 	 * largest element of a message (docs/protocol.md, Fixed point). The ring still adds
-	 * float32. 0: off. Must be the same on all ranks.
+	 * float32. -1: off. Must be the same on all ranks.
 	 */
 	int fixed_point;
 
@@ -255,14 +270,14 @@ struct ina_options {
 
 	/*
 	 * Any text that distinguishes this job from others; all its ranks give the same one. NULL:
-	 * INA_COOKIE, else the launcher's name for the job.
+	 * the launcher's name for the job.
 	 */
 	const char *cookie;
 
 	/*
 	 * 1: a thread of the library makes progress on requests and serves the other ranks, even
 	 * while the program is outside the library, and any thread may make calls. Each call costs
-	 * a few microseconds more. 0: all of this happens inside the calls.
+	 * a few microseconds more. -1: off; all of this happens inside the calls.
 	 */
 	int progress_thread;
 
@@ -272,8 +287,7 @@ struct ina_options {
 	 * other traffic, with devices that do not slow down themselves, such as Linux rdma_rxe.
 	 * Cards with DCQCN do not need it. The window can shrink to one message, so messages are
 	 * short: if message_bytes is 0, a message has 4 packets and a window four times as many
-	 * messages. -1: off. 0: INA_CONGESTION_CONTROL (0 or 1) decides; if that is not set, off.
-	 * Must be the same on all ranks.
+	 * messages. -1: off. Must be the same on all ranks.
 	 */
 	int congestion_control;
 
@@ -283,8 +297,8 @@ struct ina_options {
 	 * example the spines of a Clos network, each channel uses a different one. The library
 	 * stripes elements over the channels that have an aggregator, 4 messages of each at a time.
 	 * A channel that loses its aggregator gets no elements until the aggregator is back. If
-	 * machines have several ranks, each rail opens this many channels. 0: INA_CHANNELS decides;
-	 * if that is not set, 1. Must be the same on all ranks.
+	 * machines have several ranks, each rail opens this many channels. 0: 1. Must be the same
+	 * on all ranks.
 	 */
 	int channels;
 
@@ -376,6 +390,19 @@ static inline void ina_options_init(struct ina_options *options)
 {
 	ina_options_init_size(options, sizeof(*options));
 }
+
+/*
+ * Writes the values that ina_open() would use, and where they come from; options: as for
+ * ina_open(). A line for each variable has its name, the value, and "default", "program",
+ * "environment", a file with a line number, or the launcher's variable, separated by tabs. The
+ * value is "-" if it depends on the network or is not known; that of INA_SECRET is never shown.
+ * Waits up to 2 s for the resolver if the launcher names hosts.
+ *
+ * Writes at most `size` bytes including the final NUL; 32768 hold the lines of all variables. If
+ * the options are wrong, returns the status of ina_open(), and writes its text.
+ */
+INA_API enum ina_status ina_options_explain(const struct ina_options *options, char *text,
+                                            size_t size);
 
 /* Returns the name of a status, as "INA_ERR_PEER". Never NULL; the string is static. */
 INA_API const char *ina_status_name(enum ina_status status);

@@ -2,7 +2,6 @@
 /* The cookie and the secret of a job. */
 #include "job.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* The keys may be any numbers that differ: each use of a hash has a separate key. */
@@ -27,33 +26,11 @@ static struct ina_siphash_key make_key(const char *cookie, const char *secret)
 	return (struct ina_siphash_key){hash(&inner, cookie), hash(&outer, cookie)};
 }
 
-static enum ina_status take_text(const char *name, const char *value, const char **text,
-                                 struct ina_failure *failure)
+void ina_job_make(struct ina_job *job, const char *cookie, const char *secret)
 {
-	if (!value)
-		return INA_OK;
-	if (!*value)
-		return ina_fail(failure, INA_ERR_ARGUMENT,
-		                "%s is empty: unset it, or give all ranks of the job the same text",
-		                name);
-	*text = value;
-	return INA_OK;
-}
-
-enum ina_status ina_job_make(struct ina_job *job, const char *given, const char *launched,
-                             struct ina_failure *failure)
-{
-	const char *cookie = launched;
-	const char *secret = "";
-
-	if (take_text(given ? "the option cookie" : "INA_COOKIE",
-	              given ? given : getenv("INA_COOKIE"), &cookie, failure) != INA_OK ||
-	    take_text("INA_SECRET", getenv("INA_SECRET"), &secret, failure) != INA_OK)
-		return failure->status;
 	job->has_cookie = *cookie != '\0';
 	job->tag = hash(&TAG, cookie);
 	job->key = make_key(cookie, secret);
-	return INA_OK;
 }
 
 int ina_job_port(const struct ina_job *job, int *count)

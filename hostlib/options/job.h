@@ -9,6 +9,7 @@
 #define INA_OPTIONS_JOB_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "error.h"
 #include "siphash.h"
@@ -23,12 +24,8 @@ struct ina_job {
 	struct ina_siphash_key key; /* made from cookie and secret; never sent */
 };
 
-/*
- * Sets up a job. given: the cookie of the options, or NULL; launched: the launcher's name for the
- * job, or "". Returns INA_OK or INA_ERR_ARGUMENT.
- */
-enum ina_status ina_job_make(struct ina_job *job, const char *given, const char *launched,
-                             struct ina_failure *failure);
+/* Sets up a job. "" is no cookie, or no secret. */
+void ina_job_make(struct ina_job *job, const char *cookie, const char *secret);
 
 /*
  * The first port at which rank 0 may wait if the root has no port. Sets *count to the number of

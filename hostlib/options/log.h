@@ -11,6 +11,8 @@
 
 #include "error.h"
 
+enum ina_log_level { INA_LOG_OFF, INA_LOG_INFO }; /* as INA_LOG */
+
 struct ina_log_line {
 	struct ina_log_line *next;
 	char text[INA_ERROR_SIZE];

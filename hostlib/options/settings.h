@@ -8,12 +8,7 @@
 
 #include "error.h"
 #include "job.h"
-
-/*
- * The most packets that may be under way on a connection: the most that an aggregator's history
- * holds, and rdma_rxe's RXE_MAX_UNACKED_PSNS.
- */
-#define INA_WINDOW_PACKETS_MAX 128u
+#include "sources.h"
 
 #define INA_DEFAULT_MESSAGE_PACKETS 16u
 
@@ -31,8 +26,10 @@
 #define INA_FIT_MESSAGES 16u
 
 struct ina_settings {
-	struct ina_options options; /* its strings must not be used: they are NULL */
-	int64_t deadline_ms;        /* until when ina_open() may wait for the ranks to meet */
+	/* Complete; a switch is 0 or 1. Its strings must not be used: they are NULL. */
+	struct ina_options options;
+	struct ina_variables variables;
+	int64_t deadline_ms; /* until when ina_open() may wait for the ranks to meet */
 	struct ina_job job;
 	struct sockaddr_in root; /* with its port */
 	/* rank 0 takes the first free port of these, from root's port on */
@@ -42,23 +39,30 @@ struct ina_settings {
 	unsigned int receives;   /* messages for which the window posts receives in advance */
 	/* the tree of the aggregated connections (docs/protocol.md, Trees) */
 	unsigned int tree;
-	bool keeps_tree;         /* stay on that tree, and do not look for another one */
-	unsigned int intra_gbps; /* Gb/s of a rank's link inside its machine; 0: not modelled */
+	bool keeps_tree; /* stay on that tree, and do not look for another one */
 	/* rank, rank count, job and root are known, so rank 0 can learn of a failure */
 	bool can_meet;
 	/* the socket on which rank 0 already listens; -1: rank 0 has yet to open one at the root */
 	int listener;
-	bool logs_to_stderr;     /* INA_LOG is "info" */
 	const atomic_bool *stop; /* set when the program stops the opening; NULL: it cannot */
 };
 
 /*
- * Fills `settings` from `options` (NULL: all defaults); the environment supplies values that the
- * options leave open. Returns INA_OK, INA_ERR_ARGUMENT, or INA_ERR_TIMEOUT if a name was not
- * resolved in time. After an error, can_meet says whether the other ranks can learn of it.
+ * Fills `settings` from `options` (NULL: all defaults); the environment and files supply values
+ * that the options leave open. Returns INA_OK, INA_ERR_ARGUMENT, INA_ERR_MEMORY, or
+ * INA_ERR_TIMEOUT if a name was not resolved in time. After an error, can_meet says whether the
+ * other ranks can learn of it.
  */
 enum ina_status ina_settings_make(struct ina_settings *settings, const struct ina_options *options,
                                   struct ina_failure *failure);
+
+/*
+ * The same without what needs other hosts: rank, rank count, job and root are as given, not as the
+ * launcher says. The strings of settings->options are the caller's. Returns INA_OK or
+ * INA_ERR_ARGUMENT.
+ */
+enum ina_status ina_settings_read(struct ina_settings *settings, struct ina_sources *sources,
+                                  const struct ina_options *options, struct ina_failure *failure);
 
 /*
  * 8 ACK timeouts, in milliseconds. A packet that is lost a few times in a row still arrives within

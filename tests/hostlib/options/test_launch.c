@@ -261,11 +261,11 @@ static void ours_first(void **state)
 	(void)state;
 	set_all(OPEN_MPI);
 	set("INA_RANK=3");
-	refuse(NULL, "rank is 3, but Open MPI says OMPI_COMM_WORLD_RANK=1");
+	refuse(NULL, "RANK is 3, but Open MPI says OMPI_COMM_WORLD_RANK=1");
 	set("INA_RANKS=4");
 	expect(NULL, 3, 4, "192.0.2.2", INA_DEFAULT_PORT);
 	unsetenv("INA_RANK");
-	refuse(NULL, "ranks is 4, but Open MPI says OMPI_COMM_WORLD_SIZE=2");
+	refuse(NULL, "RANKS is 4, but Open MPI says OMPI_COMM_WORLD_SIZE=2");
 	set("INA_RANKS=2");
 	expect(NULL, 1, 2, "192.0.2.2", JOB_PORT);
 	ina_options_init(&options);

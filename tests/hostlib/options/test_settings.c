@@ -90,7 +90,7 @@ static void bad_environment(void **state)
 	static const struct {
 		const char *name, *value, *words;
 	} rows[] = {
-	        {"INA_OTHER", "", "INA_RANKS"},
+	        {"OTHER", "", "INA_RANKS"},
 	        {"INA_RANKS", "four", "INA_RANKS is \"four\""},
 	        {"INA_RANKS", "1025", "from 1 to 1024"},
 	        {"INA_RANKS", "4", "INA_RANK in the environment"},
@@ -183,7 +183,7 @@ static void bad_options(void **state)
 	refused_with(channels, -1, "channels is -1");
 	refused_with(timeout_ms, 0, "timeout");
 	refused_with(join_timeout_ms, -1, "join_timeout_ms");
-	refused_with(algorithm, (enum ina_algorithm)5, "invalid algorithm 5");
+	refused_with(algorithm, (enum ina_algorithm)5, "algorithm is 5");
 	refused_with(ranks, 1025, "ranks is 1025");
 	refused_with(rank, -2, "rank is -2");
 	refused_variable("INA_ACK_TIMEOUT", "soon", "INA_ACK_TIMEOUT is \"soon\"");
