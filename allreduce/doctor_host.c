@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "finding.h"
+#include "library_options.h"
 
 #define RDMA_CM "/dev/infiniband/rdma_cm"
 
@@ -226,7 +227,9 @@ static bool tell_memory_lock(const struct place *place)
 
 bool doctor_host(void)
 {
-	const char *bind = getenv("INA_BIND");
+	char address[INET_ADDRSTRLEN];
+	bool is_bound = library_options_value("INA_BIND", address, sizeof(address));
+	const char *bind = is_bound ? address : NULL;
 	int count = 0;
 	struct ibv_device **devices = ibv_get_device_list(&count);
 	struct place place = {0};

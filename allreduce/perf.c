@@ -14,6 +14,7 @@
 #include "common/streams.h"
 #include "cost_model.h"
 #include "doctor.h"
+#include "library_options.h"
 #include "pattern.h"
 #include "perf_open.h"
 #include "perf_options.h"
@@ -21,6 +22,7 @@
 #include "resnet50.h"
 #include "schedules.h"
 
+/* Returns an exit code. */
 static int open_comm(const struct perf_options *options, enum ina_algorithm algorithm,
                      enum ina_schedule schedule, ina_comm **comm)
 {
@@ -28,9 +30,9 @@ static int open_comm(const struct perf_options *options, enum ina_algorithm algo
 	enum ina_status status = perf_open(options, algorithm, schedule, comm, why, sizeof(why));
 
 	if (status == INA_OK)
-		return 0;
+		return EXIT_SUCCESS;
 	fprintf(stderr, "ina-perf: %s: %s\n", ina_status_name(status), why);
-	return -1;
+	return status == INA_ERR_ARGUMENT ? PERF_EXIT_USAGE : EXIT_FAILURE;
 }
 
 static int run_row(struct perf *perf, const size_t *counts, size_t tensors, enum ina_type type,
@@ -142,18 +144,19 @@ static int make_buffers(struct perf *perf)
 	return -1;
 }
 
+/* Returns an exit code. */
 static int open_all(struct perf *perf)
 {
 	const struct perf_options *options = &perf->options;
 	ina_comm *comms[2] = {NULL, NULL};
 	bool three = options->schedules || options->pick;
+	int code = open_comm(options, three ? INA_ALGORITHM_RING : options->algorithm,
+	                     three ? INA_SCHEDULE_FLAT : options->schedule, &perf->comm);
 
-	if (open_comm(options, three ? INA_ALGORITHM_RING : options->algorithm,
-	              three ? INA_SCHEDULE_FLAT : options->schedule, &perf->comm) != 0)
-		return -1;
-	if (options->compare &&
-	    open_comm(options, INA_ALGORITHM_RING, options->schedule, &perf->ring) != 0)
-		return -1;
+	if (code == EXIT_SUCCESS && options->compare)
+		code = open_comm(options, INA_ALGORITHM_RING, options->schedule, &perf->ring);
+	if (code != EXIT_SUCCESS)
+		return code;
 	comms[0] = perf->comm;
 	comms[1] = perf->ring;
 	for (int i = 0; i < 2 && comms[i]; i++) {
@@ -165,8 +168,10 @@ static int open_all(struct perf *perf)
 			status = ina_register(comms[i], perf->scratch, SCRATCH_BYTES);
 		if (status == INA_OK && perf->recv != perf->send)
 			status = ina_register(comms[i], perf->recv, perf->buffer_bytes);
-		if (status != INA_OK)
-			return perf_complain(comms[i], "ina_register", status);
+		if (status != INA_OK) {
+			perf_complain(comms[i], "ina_register", status);
+			return EXIT_FAILURE;
+		}
 	}
 	perf->rank = ina_comm_rank(perf->comm);
 	perf->ranks = ina_comm_ranks(perf->comm);
@@ -181,7 +186,7 @@ static int open_all(struct perf *perf)
 	        .fixed_bound = options->fixed_point ? pattern_fixed_bound(perf->ranks) : 0,
 	};
 	ina_comm_stats(perf->comm, &perf->head.stats, sizeof(perf->head.stats));
-	return three ? schedules_open(perf) : 0;
+	return three && schedules_open(perf) != 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 static bool is_rank(const struct perf *perf, const char *option, int rank)
@@ -281,6 +286,15 @@ static int finish(struct perf *perf)
 	return 0;
 }
 
+/* Returns an exit code. */
+static int print_options(const struct perf_options *perf)
+{
+	struct ina_options options;
+
+	perf_fill_options(perf, perf->algorithm, perf->schedule, &options);
+	return library_options_print(&options) == INA_OK ? EXIT_SUCCESS : PERF_EXIT_USAGE;
+}
+
 int main(int argc, char **argv)
 {
 	struct perf perf = {.progress.fd = -1};
@@ -288,11 +302,14 @@ int main(int argc, char **argv)
 
 	ina_streams_open();
 	perf_options_parse(&perf.options, argc, argv);
-	if (perf.options.doctor) {
-		code = doctor(&perf.options);
+	if (perf.options.doctor || perf.options.list_options) {
+		code = perf.options.doctor ? doctor(&perf.options) : print_options(&perf.options);
 		return ina_streams_flush("ina-perf") ? code : EXIT_FAILURE;
 	}
-	if (make_buffers(&perf) != 0 || open_all(&perf) != 0)
+	if (make_buffers(&perf) != 0)
+		goto out_close;
+	code = open_all(&perf);
+	if (code != EXIT_SUCCESS)
 		goto out_close;
 	if (!check_options(&perf)) {
 		code = PERF_EXIT_USAGE;

@@ -5,6 +5,10 @@
 
 #include "perf_options.h"
 
+/* Sets libina's options as the command line says, but with this algorithm and schedule. */
+void perf_fill_options(const struct perf_options *perf, enum ina_algorithm algorithm,
+                       enum ina_schedule schedule, struct ina_options *options);
+
 /*
  * Calls ina_open() with the options of the command line, but with this algorithm and schedule.
  * `why` is as for ina_open().

@@ -10,6 +10,7 @@
 
 #include "common/parse.h"
 #include "hostlib/tables/types.h"
+#include "library_options.h"
 #include "pattern.h"
 #include "perf_table.h"
 
@@ -32,6 +33,7 @@ enum {
 	KEY_WINDOW,
 	KEY_MESSAGE,
 	KEY_DOCTOR,
+	KEY_OPTIONS,
 	KEY_FIXED_POINT,
 };
 
@@ -91,6 +93,8 @@ static const struct argp_option OPTIONS[] = {
          "Measures nothing; checks device, GID, MTU, memory limit, neighbours and aggregator, and "
          "prints a remedy for each failure",
          0},
+        {"options", KEY_OPTIONS, NULL, 0,
+         "Prints libina's options with their values, and where these come from", 0},
         {0, 0, 0, 0, NULL, -1},
         {0},
 };
@@ -321,6 +325,8 @@ static bool *flag_of(struct perf_options *options, int key)
 		return &options->fixed_point;
 	case KEY_DOCTOR:
 		return &options->doctor;
+	case KEY_OPTIONS:
+		return &options->list_options;
 	default:
 		return NULL;
 	}
@@ -448,10 +454,10 @@ static error_t parse(int key, char *text, struct argp_state *state)
 /* The rate that libina models inside a machine, or 0; libina itself reports an invalid value. */
 static double modelled_intra_gbps(void)
 {
-	const char *text = getenv("INA_INTRA_GBPS");
+	char text[40];
 	double gbps = 0;
 
-	if (text)
+	if (library_options_value("INA_INTRA_GBPS", text, sizeof(text)))
 		ina_parse_real(text, 0, 1e9, &gbps);
 	return gbps;
 }

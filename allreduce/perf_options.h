@@ -28,6 +28,7 @@ struct perf_options {
 	bool in_place;
 	bool resnet50;
 	bool doctor;
+	bool list_options;
 	bool fixed_point;
 	bool schedules; /* compare flat ring, leader and parallel */
 	bool pick;      /* run only the schedule that is fastest by the cost model */

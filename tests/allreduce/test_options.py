@@ -81,13 +81,32 @@ def test_unknown_option():
         ({"INA_RANKS": "2"}, "INA_RANK"),
         ({"INA_RANKS": "2", "INA_RANK": "0"}, "INA_ROOT"),
         ({"INA_RANKS": "1", "INA_RANK": "1"}, "the only rank is 0"),
+        ({"INA_RANKS": "1", "INA_RANK": "0", "INA_WINDOWS": "4"}, "INA_WINDOWS: did you mean INA_WINDOW?"),
     ],
 )
 def test_bad_environment(environment, words):
     result = run(**environment)
-    assert result.returncode == 1
+    assert result.returncode == 2
     assert words in result.stderr
     assert len(result.stderr.strip().splitlines()) == 1
+
+
+def test_options(tmp_path):
+    """--options prints each option with its value and source, from the file, the environment and the command line."""
+    (tmp_path / "conf").write_text("# a comment\nINA_WINDOW = 3\nINA_POLL_COUNT=4\nINA_CHANNELS=2\n")
+    environment = {"INA_CONF_FILE": str(tmp_path / "conf"), "INA_CHANNELS": "3", "HOME": str(tmp_path)}
+    result = run("--options", "--window", "5", **environment)
+    rows = {line.split()[0]: line.split()[1:] for line in result.stdout.splitlines()}
+    assert (result.returncode, result.stderr) == (0, "")
+    assert rows["INA_WINDOW"] == ["5", "program"]
+    assert rows["INA_CHANNELS"] == ["3", "environment"]
+    assert rows["INA_POLL_COUNT"] == ["4", f"{tmp_path}/conf:3"]
+    assert rows["INA_TIMEOUT_MS"] == ["300000", "default"]
+    (tmp_path / "conf").write_text("INA_WINDOW=none\n")
+    result = run("--options", **environment)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr == (f'ina-perf: INA_ERR_ARGUMENT: {tmp_path}/conf:1: INA_WINDOW is "none": '
+                             "it must be a number from 1 to 128\n")
 
 
 def test_one_rank(tmp_path):
