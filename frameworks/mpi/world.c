@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/parse.h"
+#include "hostlib/options/settings.h"
 #include "hostlib/rdma/device.h"
 
 /* The library of the other MPI: a process must not have both. */
@@ -64,6 +65,18 @@ static bool is_of_this_host(const struct sockaddr_in *address)
 	return bound;
 }
 
+/* INA_BIND, in the environment or in a file; 0 if it is not set, or if ina_open() refuses it. */
+static struct in_addr given_address(void)
+{
+	struct ina_sources sources;
+	struct ina_settings settings;
+	struct ina_failure ignored;
+
+	if (ina_settings_read(&settings, &sources, NULL, &ignored) != INA_OK)
+		return (struct in_addr){0};
+	return settings.bind.sin_addr;
+}
+
 /*
  * The IPv4 address by which other ranks reach this one, or 0 with the reason. INA_BIND may be the
  * address of another host, because some launchers pass their own environment to all ranks.
@@ -71,16 +84,17 @@ static bool is_of_this_host(const struct sockaddr_in *address)
 static uint32_t own_address(int provided, const char **reason)
 {
 	static char said[160];
-	const char *text = getenv("INA_BIND");
-	struct sockaddr_in address = {.sin_family = AF_INET};
+	struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = given_address()};
+	char text[INET_ADDRSTRLEN];
 
 	*reason = said;
 	if (provided != MPI_THREAD_MULTIPLE) {
 		snprintf(said, sizeof(said), "this MPI does not support MPI_THREAD_MULTIPLE");
 		return 0;
 	}
-	if (text && inet_pton(AF_INET, text, &address.sin_addr) == 1 && is_of_this_host(&address)) {
+	if (address.sin_addr.s_addr != 0 && is_of_this_host(&address)) {
 		if (!ina_device_has(address.sin_addr.s_addr)) {
+			inet_ntop(AF_INET, &address.sin_addr, text, sizeof(text));
 			snprintf(said, sizeof(said),
 			         "no RDMA device of its host has the address %s of INA_BIND", text);
 			return 0;

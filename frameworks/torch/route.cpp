@@ -2,8 +2,6 @@
 #include "route.hpp"
 
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 
 #include "hostlib/tables/types.h"
 
@@ -63,9 +61,12 @@ ina_op op_of(const c10d::ReduceOp &op)
 	}
 }
 
-Log::Log(int rank)
-    : rank(rank), wanted(std::getenv("INA_LOG") && std::strcmp(std::getenv("INA_LOG"), "info") == 0)
+Log::Log(int rank) : rank(rank), wanted(false)
 {
+	std::string options(32768, '\0');
+
+	if (ina_options_explain(nullptr, options.data(), options.size()) == INA_OK)
+		wanted = options.find("\nINA_LOG\tinfo\t") != std::string::npos;
 }
 
 void Log::say_once(const std::string &text)

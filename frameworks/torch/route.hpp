@@ -25,7 +25,8 @@ constexpr const char *NOT_IN_LIBINA = "libina does not support this call";
 ina_type type_of(at::ScalarType type);
 ina_op op_of(const c10d::ReduceOp &op);
 
-// Prints one line to stderr for each different text, if INA_LOG=info.
+// Prints one line to stderr for each different text, if INA_LOG is info, in the environment or in
+// a file.
 class Log
 {
       public:
@@ -35,7 +36,7 @@ class Log
 
       private:
 	const int rank;
-	const bool wanted;
+	bool wanted;
 	std::mutex mutex;
 	std::set<std::string> said;
 };

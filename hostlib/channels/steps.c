@@ -210,8 +210,12 @@ static void note_way(struct ina_channels *channels, int channel, uint32_t way)
 	/* The detection itself says nothing about how busy the channels are. */
 	forget_dry(channels);
 	channels->known.rates[channel] = INA_SHARES_WHOLE;
-	ina_log(&channels->comm->log, "channel %d %s its aggregator, as of step %llu", channel,
-	        *lost & bit(channel) ? "lost" : "uses", (unsigned long long)channels->steps_ended);
+	if (*lost & bit(channel))
+		ina_warn(&channels->comm->log, "channel %d lost its aggregator, as of step %llu",
+		         channel, (unsigned long long)channels->steps_ended);
+	else
+		ina_log(&channels->comm->log, "channel %d uses its aggregator, as of step %llu",
+		        channel, (unsigned long long)channels->steps_ended);
 }
 
 static void take(struct ina_request **request)

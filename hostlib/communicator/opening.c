@@ -73,7 +73,7 @@ static enum ina_status meet(struct ina_comm *comm, struct ina_met *met, struct i
 	if (failure->status == INA_OK)
 		ina_mesh_listen(&met->listener, &local->tcp_port, failure);
 	if (failure->status != INA_OK)
-		ina_log(&comm->log, "cannot take part: %s", failure->text);
+		ina_warn(&comm->log, "cannot take part: %s", failure->text);
 	status = ina_meet(&comm->control, &comm->settings, local, met->listener,
 	                  comm->settings.deadline_ms, &met->roster, failure);
 	if (status == INA_OK) {
@@ -104,6 +104,7 @@ enum ina_status ina_comm_open_by(struct ina_comm *comm, ina_connect *connect,
                                  struct ina_failure *failure)
 {
 	struct ina_met met;
+	struct ina_failure unlogged = {INA_OK, ""};
 	enum ina_status status;
 
 	/* Each rank may be a window ahead of its predecessor, all the way around the ring. */
@@ -112,8 +113,10 @@ enum ina_status ina_comm_open_by(struct ina_comm *comm, ina_connect *connect,
 	if (comm->ranks == 1 && comm->rank != 0)
 		return ina_fail(failure, INA_ERR_ARGUMENT, "rank %d of 1: the only rank is 0",
 		                comm->rank);
-	ina_log_open(&comm->log, &comm->settings.options,
-	             comm->settings.variables.log_level != INA_LOG_OFF);
+	ina_log_open(&comm->log, &comm->settings.options, comm->settings.variables.log_level,
+	             comm->settings.log_file, &unlogged);
+	if (failure->status == INA_OK)
+		*failure = unlogged;
 	if (comm->network.plain) {
 		comm->settings.options.schedule = INA_SCHEDULE_FLAT;
 		comm->settings.options.channels = 1;

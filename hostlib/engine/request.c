@@ -112,10 +112,10 @@ static bool hold(struct ina_request *request, const void *memory, size_t bytes, 
 	if (error == ENOENT)
 		return false;
 	if (!comm->has_told_of_copies)
-		ina_log(&comm->log,
-		        "cannot register %zu bytes at %p: %s (%s): libina copies them, which is "
-		        "slower",
-		        bytes, memory, strerror(error), ina_memory_remedy(error));
+		ina_warn(&comm->log,
+		         "cannot register %zu bytes at %p: %s (%s): libina copies them, which is "
+		         "slower",
+		         bytes, memory, strerror(error), ina_memory_remedy(error));
 	comm->has_told_of_copies = true;
 	return false;
 }

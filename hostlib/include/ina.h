@@ -46,7 +46,7 @@
  * progress_thread asks for, and one for each ina_open_start(), which ends with the opening. Both
  * block the program's signals. A thread that waits for the resolver of host names may outlive
  * ina_open(). The library installs no signal handler and never exits. It prints nothing unless
- * INA_LOG=info is set.
+ * INA_LOG is set.
  *
  * fork(): a communicator stays with the process that opened it. Before fork() returns in the child,
  * the library closes the communicator's descriptors there and unmaps the device. The other ranks
@@ -258,7 +258,8 @@ struct ina_options {
 	/*
 	 * If set, the library passes lines of text without a newline to this function: one when the
 	 * communicator is open, and one each time the aggregator is lost or is back. NULL: the
-	 * lines go to stderr if INA_LOG=info is set.
+	 * lines go to stderr if INA_LOG is "info", or some of them if it is "warn"; or to the file
+	 * that INA_LOG_FILE names.
 	 *
 	 * The function runs inside a call on the communicator, or in the library's thread, one line
 	 * at a time. It may call the library, except calls that wait: blocking collectives,

@@ -16,7 +16,7 @@
 
 static const char *const ALGORITHMS[] = {"auto", "ina", "ring"};
 static const char *const SCHEDULES[] = {"auto", "flat", "leader", "parallel"};
-static const char *const LOG_LEVELS[] = {"off", "info"};
+static const char *const LOG_LEVELS[] = {"off", "warn", "info"};
 
 #define OPTION(NAME, member, ...)                                                                  \
 	[INA_KEY_##NAME] = {.variable = "INA_" #NAME,                                              \
@@ -68,6 +68,7 @@ const struct ina_key ina_keys[INA_KEY_COUNT] = {
         OPTION(TIMEOUT_MS, timeout_ms, INT(1, INT_MAX)),
         VARIABLE(INTRA_GBPS, intra_gbps, UINT(1, INTRA_GBPS_MAX)),
         VARIABLE(LOG, log_level, NAMED(LOG_LEVELS)),
+        TEXT(LOG_FILE),
 };
 
 /*

@@ -51,6 +51,7 @@ enum ina_key_id {
 	INA_KEY_TIMEOUT_MS,
 	INA_KEY_INTRA_GBPS,
 	INA_KEY_LOG,
+	INA_KEY_LOG_FILE,
 	INA_KEY_COUNT,
 };
 
@@ -77,7 +78,7 @@ struct ina_key {
 
 extern const struct ina_key ina_keys[INA_KEY_COUNT];
 
-/* Finds the key of a variable, of `length` characters. Returns false if there is none. */
+/* Finds the key of a variable, of `length` characters. Returns false if the variable is unknown. */
 bool ina_key_find(const char *variable, size_t length, enum ina_key_id *id);
 
 /* Does another part of this project read the variable, from the environment only? */
@@ -86,7 +87,7 @@ bool ina_key_is_foreign(const char *variable, size_t length);
 /* The variable whose name is most similar. */
 const char *ina_key_nearest(const char *variable, size_t length);
 
-/* The name of a value of an enum; "unknown" if it has none. */
+/* The name of a value of an enum; "unknown" for other values. */
 const char *ina_key_value_name(enum ina_key_id id, int64_t value);
 
 /*

@@ -11,7 +11,14 @@
 
 #include "error.h"
 
-enum ina_log_level { INA_LOG_OFF, INA_LOG_INFO }; /* as INA_LOG */
+/* As INA_LOG. A level includes those before it. */
+enum ina_log_level {
+	INA_LOG_OFF,
+	INA_LOG_WARN, /* what makes the communicator slower, or fails */
+	INA_LOG_INFO, /* how it is connected; that the aggregator is back */
+};
+
+#define INA_LOG_FILE_SIZE 256
 
 struct ina_log_line {
 	struct ina_log_line *next;
@@ -21,7 +28,9 @@ struct ina_log_line {
 struct ina_log {
 	void (*write)(void *context, const char *line); /* the caller's log function; NULL: none */
 	void *context;
-	bool to_stderr; /* INA_LOG is "info" */
+	/* Without such a function, lines up to this level go to the file. */
+	enum ina_log_level level;
+	const char *file; /* a path; "": stderr */
 	int rank;
 	int ranks;
 	struct ina_log
@@ -36,15 +45,21 @@ struct ina_log {
 	pthread_t writer;
 };
 
-/* Sets up the log from the options; keeps log->outlet. to_stderr: INA_LOG is "info". */
-void ina_log_open(struct ina_log *log, const struct ina_options *options, bool to_stderr);
-void ina_log_close(struct ina_log *log);
+/*
+ * Sets up the log from the options; keeps log->outlet. `file` must live as long as the log. Returns
+ * INA_OK, or INA_ERR_ARGUMENT if lines are to go to a file that cannot be written.
+ */
+enum ina_status ina_log_open(struct ina_log *log, const struct ina_options *options,
+                             enum ina_log_level level, const char *file,
+                             struct ina_failure *failure);
 
 /*
- * Adds a line for the caller's log function. Without such a function, it goes to stderr if INA_LOG
- * is "info". If memory runs out, the line is lost.
+ * Add a line of level info, or warn, for the caller's log function. Without such a function, it is
+ * written immediately if its level asks for it. If memory runs out, or the file cannot be written,
+ * the line is lost.
  */
 void ina_log(struct ina_log *log, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void ina_warn(struct ina_log *log, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /*
  * Takes the oldest waiting line, which the caller passes to ina_log_end(). Returns NULL if no line

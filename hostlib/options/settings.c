@@ -6,8 +6,10 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "address.h"
 #include "common/ack_timeout.h"
@@ -248,6 +250,45 @@ static void complete(struct ina_options *options)
 		options->window *= times;
 }
 
+/* Replaces %h, %p and %% in the name of the log file. Returns false if it cannot. */
+static bool expand(const char *pattern, char *path, size_t size)
+{
+	char host[HOST_NAME_MAX + 1] = "";
+	size_t used = 0;
+
+	gethostname(host, sizeof(host) - 1);
+	for (const char *at = pattern; *at && used < size; at++) {
+		const size_t left = size - used;
+
+		if (*at != '%')
+			used += (size_t)snprintf(path + used, left, "%c", *at);
+		else if (*++at == 'h')
+			used += (size_t)snprintf(path + used, left, "%s", host);
+		else if (*at == 'p')
+			used += (size_t)snprintf(path + used, left, "%d", (int)getpid());
+		else if (*at == '%')
+			used += (size_t)snprintf(path + used, left, "%%");
+		else
+			return false;
+	}
+	return used < size;
+}
+
+static enum ina_status make_log(const struct ina_sources *sources, struct ina_settings *settings,
+                                struct ina_failure *failure)
+{
+	const char *pattern = sources->of[INA_KEY_LOG_FILE].text;
+	char name[INA_SOURCE_NAME_MAX];
+
+	if (pattern && !expand(pattern, settings->log_file, sizeof(settings->log_file)))
+		return ina_fail(failure, INA_ERR_ARGUMENT,
+		                "%s is \"%.60s\": it must be a path of less than %d characters, in "
+		                "which %%h is the host, %%p the process id and %%%% a %%",
+		                ina_source_name(sources, INA_KEY_LOG_FILE, name), pattern,
+		                INA_LOG_FILE_SIZE);
+	return INA_OK;
+}
+
 /* Reads all that a rank needs to find the others. */
 static enum ina_status make_meeting(struct ina_sources *sources, const struct ina_values *values,
                                     struct ina_settings *settings, struct ina_failure *failure)
@@ -275,7 +316,8 @@ static enum ina_status make_rest(struct ina_sources *sources, const struct ina_v
 {
 	if (ina_sources_apply(sources, INA_KEY_MEETING_COUNT, INA_KEY_COUNT, values, failure) !=
 	            INA_OK ||
-	    make_bind(sources, settings, failure) != INA_OK)
+	    make_bind(sources, settings, failure) != INA_OK ||
+	    make_log(sources, settings, failure) != INA_OK)
 		return failure->status;
 	complete(&settings->options);
 	return INA_OK;

@@ -36,7 +36,8 @@ struct ina_settings {
 	int root_ports;
 	struct sockaddr_in bind; /* sin_addr is 0 if not given */
 	char device[64];         /* "" if not given */
-	unsigned int receives;   /* messages for which the window posts receives in advance */
+	char log_file[INA_LOG_FILE_SIZE];
+	unsigned int receives; /* messages for which the window posts receives in advance */
 	/* the tree of the aggregated connections (docs/protocol.md, Trees) */
 	unsigned int tree;
 	bool keeps_tree; /* stay on that tree, and do not look for another one */

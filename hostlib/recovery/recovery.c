@@ -122,11 +122,11 @@ static enum ina_recovery_result step_agreeing(struct ina_recovery *recovery,
 	case INA_FAULT_RECOVERABLE:
 		break;
 	}
-	ina_log(context->log, "all-reduce %llu continues over the ring: %s",
-	        (unsigned long long)context->turn->current.number,
-	        recovery->plan.yields     ? "the job yields its aggregator context to another job"
-	        : fault->status == INA_OK ? "the aggregator dropped out at other ranks"
-	                                  : fault->text);
+	ina_warn(context->log, "all-reduce %llu continues over the ring: %s",
+	         (unsigned long long)context->turn->current.number,
+	         recovery->plan.yields     ? "the job yields its aggregator context to another job"
+	         : fault->status == INA_OK ? "the aggregator dropped out at other ranks"
+	                                   : fault->text);
 	recovery->phase = INA_REPAIRING; /* a fault after this point is a new one */
 	if (ina_fallback_begin(context, &recovery->plan, &done, failure) != INA_OK)
 		return fault_again(recovery, failure);

@@ -103,7 +103,7 @@ static struct ina_settings made(const struct ina_options *options)
 	return settings;
 }
 
-/* Whoever else can be told learns of the fault: rank and root are known. */
+/* The other ranks can learn of the fault: rank and root are known. */
 static void refused(const struct ina_options *options, const char *words)
 {
 	struct ina_settings settings;
@@ -237,6 +237,15 @@ static void faults_of_the_meeting(void **state)
 	assert_false(settings.can_meet);
 }
 
+static void refused_variable(const char *name, const char *value, const char *words)
+{
+	struct ina_options options = good();
+
+	setenv(name, value, 1);
+	refused(&options, words);
+	unsetenv(name);
+}
+
 static void faults_of_the_environment(void **state)
 {
 	struct ina_options options = good();
@@ -283,6 +292,32 @@ static void unreadable_files(void **state)
 	made(&options);
 }
 
+static void log_files(void **state)
+{
+	static char large[INA_LOG_FILE_SIZE + 1];
+	struct ina_options options = good();
+	char host[100] = "", wanted[200];
+
+	(void)state;
+	assert_int_equal(gethostname(host, sizeof(host) - 1), 0);
+	assert_string_equal(made(&options).log_file, "");
+	assert_int_equal(made(&options).variables.log_level, INA_LOG_OFF);
+	setenv("INA_LOG", "warn", 1);
+	setenv("INA_LOG_FILE", "/a%%b.%h.%p.log", 1);
+	snprintf(wanted, sizeof(wanted), "/a%%b.%s.%d.log", host, (int)getpid());
+	assert_string_equal(made(&options).log_file, wanted);
+	assert_int_equal(made(&options).variables.log_level, INA_LOG_WARN);
+	refused_variable("INA_LOG_FILE", "/log.%r",
+	                 "INA_LOG_FILE is \"/log.%r\": it must be a path");
+	refused_variable("INA_LOG_FILE", "/log.%", "INA_LOG_FILE is \"/log.%\"");
+	memset(large, 'x', INA_LOG_FILE_SIZE);
+	refused_variable("INA_LOG_FILE", large, "of less than 256 characters");
+	large[INA_LOG_FILE_SIZE - 1] = '\0';
+	setenv("INA_LOG_FILE", large, 1);
+	made(&options);
+	refused_variable("INA_LOG", "debug", "INA_LOG is \"debug\": it must be off, warn or info");
+}
+
 /* A value of each variable that differs from its default. */
 static const struct {
 	const char *name, *value;
@@ -310,6 +345,7 @@ static const struct {
         {"INA_TIMEOUT_MS", "1004"},
         {"INA_INTRA_GBPS", "100"},
         {"INA_LOG", "info"},
+        {"INA_LOG_FILE", "log.%p"},
 };
 
 #define VALUE_COUNT (sizeof(VALUES) / sizeof(VALUES[0]))
@@ -410,6 +446,7 @@ int main(void)
 	        TEST(faults_of_the_meeting),
 	        TEST(faults_of_the_environment),
 	        TEST(unreadable_files),
+	        TEST(log_files),
 	        TEST(every_variable_is_explained),
 	        TEST(sources_are_explained),
 	};
