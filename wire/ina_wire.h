@@ -22,6 +22,7 @@ static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the wire format is use
 
 /* DSCP 43 with ECT(0): the traffic class by which a switch may steer aggregation traffic. */
 #define INA_WIRE_TRAFFIC_CLASS 0xAEu
+#define INA_WIRE_ECT           0x2u /* its lowest two bits (RFC 3168) */
 
 #define INA_WIRE_UDP_PORT 4791u
 

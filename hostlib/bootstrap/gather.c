@@ -56,36 +56,6 @@ void ina_root_text(const struct ina_settings *settings, char text[INA_ROOT_TEXT]
 	         first, first + settings->root_ports - 1);
 }
 
-/* Opens a listening socket. Returns -1 with errno after an error. */
-static int listen_at(const struct sockaddr_in *address)
-{
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	int error, one = 1;
-
-	if (fd < 0)
-		return -1;
-	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) == 0 &&
-	    bind(fd, (const struct sockaddr *)address, sizeof(*address)) == 0 &&
-	    listen(fd, INA_MAX_RANKS) == 0)
-		return fd;
-	error = errno;
-	close(fd);
-	errno = error;
-	return -1;
-}
-
-static int listen_at_any(const struct ina_settings *settings)
-{
-	struct sockaddr_in at = settings->root;
-	int fd = -1;
-
-	for (int i = 0; i < settings->root_ports && fd < 0; i++) {
-		at.sin_port = htons((uint16_t)(ntohs(settings->root.sin_port) + i));
-		fd = listen_at(&at);
-	}
-	return fd;
-}
-
 /* Waits for a port, because another job holds one only until its ranks have met. */
 static enum ina_status listen_at_root(const struct ina_settings *settings, int64_t deadline_ms,
                                       int *listener, struct ina_failure *failure)
@@ -95,7 +65,9 @@ static enum ina_status listen_at_root(const struct ina_settings *settings, int64
 	int error;
 
 	for (;;) {
-		*listener = settings->listener >= 0 ? settings->listener : listen_at_any(settings);
+		*listener = settings->listener >= 0
+		                    ? settings->listener
+		                    : ina_link_listen(&settings->root, settings->root_ports);
 		if (*listener >= 0)
 			return INA_OK;
 		error = errno;

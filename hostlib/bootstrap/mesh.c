@@ -14,23 +14,27 @@
 #include "hostlib/control/agreement.h"
 #include "hostlib/control/telling.h"
 
-enum ina_status ina_mesh_listen(int *listener, uint16_t *port, struct ina_failure *failure)
+enum ina_status ina_mesh_listen(int *listener, uint16_t *port, const struct ina_port_range *ports,
+                                struct ina_failure *failure)
 {
-	struct sockaddr_in any = {.sin_family = AF_INET};
-	socklen_t size = sizeof(any);
+	const bool is_limited = ports->count > 0;
+	/* Rank 0 of each job uses the lower half (hostlib/options/settings.c). */
+	const int lower = ports->count / 2;
+	struct sockaddr_in at = {.sin_family = AF_INET,
+	                         .sin_port = htons((uint16_t)(ports->first + lower))};
+	socklen_t size = sizeof(at);
 
-	*listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (*listener < 0 || bind(*listener, (struct sockaddr *)&any, size) != 0 ||
-	    listen(*listener, INA_MAX_RANKS) != 0 ||
-	    getsockname(*listener, (struct sockaddr *)&any, &size) != 0) {
-		ina_fail(failure, INA_ERR_SYSTEM, "cannot listen for other ranks: %s",
+	*listener = ina_link_listen(&at, is_limited ? ports->count - lower : 1);
+	if (*listener < 0 || getsockname(*listener, (struct sockaddr *)&at, &size) != 0) {
+		ina_fail(failure, INA_ERR_SYSTEM, "cannot listen for other ranks%s: %s",
+		         is_limited ? ", at any port of the upper half of INA_PORTS" : "",
 		         strerror(errno));
 		if (*listener >= 0)
 			close(*listener);
 		*listener = -1;
 		return failure->status;
 	}
-	*port = any.sin_port;
+	*port = at.sin_port;
 	return INA_OK;
 }
 

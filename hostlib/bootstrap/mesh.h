@@ -11,12 +11,13 @@
 #include "roster.h"
 
 /*
- * Listens at a free port, which other ranks learn from the roster. The listener first serves the
- * mesh. If this rank leads a rail, it then serves the rail's bootstrap, which closes it; otherwise
- * the caller of this function must close it. *port is in network byte order. Returns INA_OK or
- * INA_ERR_SYSTEM.
+ * Listens at a free port, which other ranks learn from the roster. ports: those of INA_PORTS. The
+ * listener first serves the mesh. If this rank leads a rail, it then serves the rail's bootstrap,
+ * which closes it; otherwise the caller of this function must close it. *port is in network byte
+ * order. Returns INA_OK or INA_ERR_SYSTEM.
  */
-enum ina_status ina_mesh_listen(int *listener, uint16_t *port, struct ina_failure *failure);
+enum ina_status ina_mesh_listen(int *listener, uint16_t *port, const struct ina_port_range *ports,
+                                struct ina_failure *failure);
 
 /*
  * Connects to all lower neighbours that are not connected yet, and waits for the higher ones. All

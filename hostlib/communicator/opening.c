@@ -71,7 +71,7 @@ static enum ina_status meet(struct ina_comm *comm, struct ina_met *met, struct i
 	if (failure->status == INA_OK && comm->settings.options.schedule != INA_SCHEDULE_FLAT)
 		ina_layout_identity(&local->host, failure);
 	if (failure->status == INA_OK)
-		ina_mesh_listen(&met->listener, &local->tcp_port, failure);
+		ina_mesh_listen(&met->listener, &local->tcp_port, &comm->settings.ports, failure);
 	if (failure->status != INA_OK)
 		ina_warn(&comm->log, "cannot take part: %s", failure->text);
 	status = ina_meet(&comm->control, &comm->settings, local, met->listener,

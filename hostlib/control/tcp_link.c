@@ -254,6 +254,37 @@ static int give_up(struct ina_link *link, int error)
 	return -1;
 }
 
+static int listen_at(const struct sockaddr_in *address)
+{
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	/* Connections that have just ended keep no port. Two ranks may not choose the same one. */
+	int reuse = address->sin_port != 0;
+	int error;
+
+	if (fd < 0)
+		return -1;
+	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &reuse, sizeof(reuse)) == 0 &&
+	    bind(fd, (const struct sockaddr *)address, sizeof(*address)) == 0 &&
+	    listen(fd, INA_MAX_RANKS) == 0)
+		return fd;
+	error = errno;
+	close(fd);
+	errno = error;
+	return -1;
+}
+
+int ina_link_listen(const struct sockaddr_in *first, int count)
+{
+	struct sockaddr_in at = *first;
+	int fd = -1;
+
+	for (int i = 0; i < count && fd < 0; i++) {
+		at.sin_port = htons((uint16_t)(ntohs(first->sin_port) + i));
+		fd = listen_at(&at);
+	}
+	return fd;
+}
+
 int ina_link_call(struct ina_link *link, const struct sockaddr_in *to)
 {
 	link->in_bytes = 0;

@@ -200,6 +200,12 @@ bool ina_link_is_silent(const struct ina_link *link);
  */
 int ina_link_prepare(int fd, int peer_timeout_ms);
 
+/*
+ * Listens at the first free port of `count` from this one on. Port 0: any that is free. Returns a
+ * non-blocking socket, or -1 with the errno of the last port.
+ */
+int ina_link_listen(const struct sockaddr_in *first, int count);
+
 /* Begins to connect without waiting. Returns 0, or -1 with errno. */
 int ina_link_call(struct ina_link *link, const struct sockaddr_in *to);
 

@@ -89,6 +89,7 @@ extern "C" {
  * The TCP port at which rank 0 waits for the other ranks, if neither the options nor INA_ROOT give
  * a port and the job has no cookie. If the job has a cookie (from the options, INA_COOKIE or the
  * launcher), the library derives the port from it: one of the 1024 ports from this one on.
+ * INA_PORTS takes the place of these ports.
  */
 #define INA_DEFAULT_PORT 18766
 
@@ -314,7 +315,8 @@ struct ina_options {
 	 * ina_open() calls it once, and ina_open_start() in the library's thread. It must not call
 	 * the library. It needs its own time limit, since ina_abort() and open_timeout_ms do not
 	 * interrupt it. A rank that cannot take part calls it too, and all ranks get that rank's
-	 * error. The ranks then connect to each other at ports that their kernels choose.
+	 * error. The ranks then connect to each other at ports that their kernels choose, or at
+	 * those of INA_PORTS.
 	 */
 	int (*exchange)(void *exchange_context, const void *send, void *recv, size_t bytes);
 	void *exchange_context;

@@ -33,10 +33,12 @@ void ina_job_make(struct ina_job *job, const char *cookie, const char *secret)
 	job->key = make_key(cookie, secret);
 }
 
-int ina_job_port(const struct ina_job *job, int *count)
+struct ina_port_range ina_job_ports(const struct ina_job *job, const struct ina_port_range *all)
 {
-	*count = job->has_cookie ? INA_JOB_PORTS : 1;
+	int count = all->count < INA_JOB_PORTS ? all->count : INA_JOB_PORTS;
+	int block = (int)(job->tag % (uint64_t)(all->count / count));
+
 	if (!job->has_cookie)
-		return INA_DEFAULT_PORT;
-	return INA_DEFAULT_PORT + (int)(job->tag % INA_JOB_PORT_BLOCKS) * INA_JOB_PORTS;
+		return (struct ina_port_range){all->first, 1};
+	return (struct ina_port_range){all->first + block * count, count};
 }

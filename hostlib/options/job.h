@@ -14,9 +14,15 @@
 #include "error.h"
 #include "siphash.h"
 
-/* From INA_DEFAULT_PORT on, ports are grouped in blocks. A job with a cookie uses one block. */
+/* A job with a cookie uses one block of ports. */
 #define INA_JOB_PORTS       8
 #define INA_JOB_PORT_BLOCKS 128
+
+/* The TCP ports at which rank 0 may listen for the other ranks. */
+struct ina_port_range {
+	int first;
+	int count;
+};
 
 struct ina_job {
 	bool has_cookie;
@@ -28,9 +34,9 @@ struct ina_job {
 void ina_job_make(struct ina_job *job, const char *cookie, const char *secret);
 
 /*
- * The first port at which rank 0 may wait if the root has no port. Sets *count to the number of
- * ports, from this one on, from which rank 0 chooses.
+ * The ports from which rank 0 of this job takes the first free one, if the root has no port. `all`
+ * is divided into blocks. A job without a cookie uses the first port.
  */
-int ina_job_port(const struct ina_job *job, int *count);
+struct ina_port_range ina_job_ports(const struct ina_job *job, const struct ina_port_range *all);
 
 #endif

@@ -46,6 +46,7 @@ const struct ina_key ina_keys[INA_KEY_COUNT] = {
         OPTION(ROOT, root, .kind = INA_KEY_TEXT),
         OPTION(COOKIE, cookie, .kind = INA_KEY_TEXT),
         TEXT(SECRET),
+        TEXT(PORTS),
         OPTION(OPEN_TIMEOUT_MS, open_timeout_ms, INT(1, INT_MAX)),
         OPTION(PEER_TIMEOUT_MS, peer_timeout_ms, INT(1, INT_MAX)),
 
@@ -66,6 +67,8 @@ const struct ina_key ina_keys[INA_KEY_COUNT] = {
                .hint = "for 4.096 us * 2^n"),
         OPTION(JOIN_TIMEOUT_MS, join_timeout_ms, INT(1, INT_MAX)),
         OPTION(TIMEOUT_MS, timeout_ms, INT(1, INT_MAX)),
+        VARIABLE(DSCP, dscp, UINT(0, 63)),
+        VARIABLE(TRAFFIC_CLASS, traffic_class, UINT(0, 255)),
         VARIABLE(INTRA_GBPS, intra_gbps, UINT(1, INTRA_GBPS_MAX)),
         VARIABLE(LOG, log_level, NAMED(LOG_LEVELS)),
         TEXT(LOG_FILE),

@@ -20,7 +20,9 @@
 
 /* The numbers that only files and the environment set. */
 struct ina_variables {
-	unsigned int intra_gbps; /* Gb/s of a rank's link inside its machine; 0: not modelled */
+	unsigned int dscp;          /* of aggregated connections */
+	unsigned int traffic_class; /* of all other RDMA connections; 0: the system's default */
+	unsigned int intra_gbps;    /* Gb/s of a rank's link inside its machine; 0: not modelled */
 	enum ina_log_level log_level;
 };
 
@@ -31,6 +33,7 @@ enum ina_key_id {
 	INA_KEY_ROOT,
 	INA_KEY_COOKIE,
 	INA_KEY_SECRET,
+	INA_KEY_PORTS,
 	INA_KEY_OPEN_TIMEOUT_MS,
 	INA_KEY_PEER_TIMEOUT_MS,
 	INA_KEY_MEETING_COUNT, /* of the rows before this one */
@@ -49,6 +52,8 @@ enum ina_key_id {
 	INA_KEY_ACK_TIMEOUT,
 	INA_KEY_JOIN_TIMEOUT_MS,
 	INA_KEY_TIMEOUT_MS,
+	INA_KEY_DSCP,
+	INA_KEY_TRAFFIC_CLASS,
 	INA_KEY_INTRA_GBPS,
 	INA_KEY_LOG,
 	INA_KEY_LOG_FILE,

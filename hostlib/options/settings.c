@@ -14,8 +14,10 @@
 #include "address.h"
 #include "common/ack_timeout.h"
 #include "common/deadline.h"
+#include "common/parse.h"
 #include "launch.h"
 #include "sources.h"
+#include "wire/ina_wire.h"
 
 #define DEFAULT_WINDOW          8
 #define DEFAULT_POLL_COUNT      64
@@ -27,6 +29,11 @@
 /* Limits for struct_size: at least the first three members, and at most a page. */
 #define OPTIONS_BYTES_MIN offsetof(struct ina_options, bind)
 #define OPTIONS_BYTES_MAX 4096u
+
+static const struct ina_settings DEFAULTS = {
+        .variables.dscp = INA_WIRE_TRAFFIC_CLASS >> 2,
+        .listener = -1,
+};
 
 static size_t smaller(size_t a, size_t b)
 {
@@ -154,6 +161,55 @@ static enum ina_status make_job(const struct ina_sources *sources, struct ina_jo
 	return INA_OK;
 }
 
+static enum ina_status make_ports(const struct ina_sources *sources, struct ina_port_range *ports,
+                                  struct ina_failure *failure)
+{
+	const char *text = sources->of[INA_KEY_PORTS].text;
+	char name[INA_SOURCE_NAME_MAX];
+	uint64_t first, last;
+	const char *rest = text ? ina_scan_whole(text, 1, 65534, &first) : NULL;
+
+	if (!text)
+		return INA_OK;
+	if (!rest || *rest != '-' || !ina_parse_whole(rest + 1, first + 1, 65535, &last))
+		return ina_fail(
+		        failure, INA_ERR_ARGUMENT,
+		        "%s is \"%.40s\": it must be FIRST-LAST, two ports or more from 1 to "
+		        "65535",
+		        ina_source_name(sources, INA_KEY_PORTS, name), text);
+	*ports = (struct ina_port_range){(int)first, (int)(last - first + 1)};
+	return INA_OK;
+}
+
+/* Sets the port of a root without one. With INA_PORTS, any other port must be one of these. */
+static enum ina_status make_root_port(const struct ina_sources *sources,
+                                      struct ina_settings *settings, struct ina_failure *failure)
+{
+	const struct ina_port_range usual = {INA_DEFAULT_PORT, INA_JOB_PORTS * INA_JOB_PORT_BLOCKS};
+	/* Neighbours use the upper half, so that they do not take a port of another job's rank 0.
+	 */
+	const struct ina_port_range lower = {settings->ports.first, settings->ports.count / 2};
+	const bool is_limited = settings->ports.count > 0;
+	int port = ntohs(settings->root.sin_port);
+	char names[2][INA_SOURCE_NAME_MAX];
+
+	settings->root_ports = 1;
+	if (port == 0) {
+		struct ina_port_range own =
+		        ina_job_ports(&settings->job, is_limited ? &lower : &usual);
+
+		settings->root.sin_port = htons((uint16_t)own.first);
+		settings->root_ports = own.count;
+	} else if (is_limited && (port < settings->ports.first ||
+	                          port >= settings->ports.first + settings->ports.count)) {
+		return ina_fail(failure, INA_ERR_ARGUMENT, "port %d of %s is not among %s, %.40s",
+		                port, ina_source_name(sources, INA_KEY_ROOT, names[0]),
+		                ina_source_name(sources, INA_KEY_PORTS, names[1]),
+		                sources->of[INA_KEY_PORTS].text);
+	}
+	return INA_OK;
+}
+
 static enum ina_status make_root(const struct ina_sources *sources, struct ina_settings *settings,
                                  struct ina_failure *failure)
 {
@@ -188,17 +244,15 @@ static enum ina_status make_root(const struct ina_sources *sources, struct ina_s
 		                          "name of a host "
 		                          "that has one, optionally followed by :port",
 		                          name, root);
-	settings->root_ports = 1;
-	if (settings->root.sin_port == 0)
-		settings->root.sin_port =
-		        htons((uint16_t)ina_job_port(&settings->job, &settings->root_ports));
+	if (settings->ports.count > 0 && launched.text[0])
+		settings->root.sin_port = 0; /* the launcher does not know INA_PORTS */
 	/*
 	 * /etc/hosts often maps a host's own name to 127.0.1.1, which other hosts could not reach.
 	 */
 	if (options->rank == 0 && ina_is_loopback(settings->root.sin_addr) &&
 	    ina_address_parse_numeric(root, &numeric) != 0)
 		settings->root.sin_addr.s_addr = INADDR_ANY;
-	return INA_OK;
+	return make_root_port(sources, settings, failure);
 }
 
 static enum ina_status make_bind(const struct ina_sources *sources, struct ina_settings *settings,
@@ -302,6 +356,8 @@ static enum ina_status make_meeting(struct ina_sources *sources, const struct in
 		status = make_ranks(sources, &settings->options, &launch, failure);
 	if (status == INA_OK)
 		status = make_job(sources, &settings->job, launch.job, failure);
+	if (status == INA_OK)
+		status = make_ports(sources, &settings->ports, failure);
 	if (status == INA_OK && settings->options.exchange && !settings->options.root)
 		settings->root.sin_family = AF_INET; /* at no address */
 	else if (status == INA_OK)
@@ -330,7 +386,8 @@ enum ina_status ina_settings_read(struct ina_settings *settings, struct ina_sour
 	const struct ina_values values = {&defaults, &settings->options, &settings->variables};
 
 	ina_options_init(&defaults);
-	*settings = (struct ina_settings){.options = defaults, .listener = -1};
+	*settings = DEFAULTS;
+	settings->options = defaults;
 	if (take_options(settings, options, failure) != INA_OK ||
 	    ina_sources_read(sources, failure) != INA_OK ||
 	    ina_sources_apply(sources, 0, INA_KEY_MEETING_COUNT, &values, failure) != INA_OK)
@@ -370,7 +427,7 @@ enum ina_status ina_settings_make(struct ina_settings *settings, const struct in
 	struct ina_sources *sources = malloc(sizeof(*sources));
 	enum ina_status status;
 
-	*settings = (struct ina_settings){.listener = -1};
+	*settings = DEFAULTS;
 	status = sources ? make(settings, sources, options, failure)
 	                 : ina_fail(failure, INA_ERR_MEMORY, "no memory to read the options");
 	free(sources);

@@ -34,8 +34,9 @@ struct ina_settings {
 	struct sockaddr_in root; /* with its port */
 	/* rank 0 takes the first free port of these, from root's port on */
 	int root_ports;
-	struct sockaddr_in bind; /* sin_addr is 0 if not given */
-	char device[64];         /* "" if not given */
+	struct ina_port_range ports; /* INA_PORTS; count 0: any */
+	struct sockaddr_in bind;     /* sin_addr is 0 if not given */
+	char device[64];             /* "" if not given */
 	char log_file[INA_LOG_FILE_SIZE];
 	unsigned int receives; /* messages for which the window posts receives in advance */
 	/* the tree of the aggregated connections (docs/protocol.md, Trees) */

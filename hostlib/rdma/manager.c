@@ -136,14 +136,14 @@ static enum ina_status begin(struct ina_transport *transport, const struct end *
 	struct sockaddr_in to = {.sin_family = AF_INET,
 	                         .sin_port = end->endpoint->port,
 	                         .sin_addr = {end->endpoint->address}};
-	uint8_t traffic_class = INA_WIRE_TRAFFIC_CLASS;
+	uint8_t traffic_class = end->purpose == INA_PURPOSE_AGGREGATE ? transport->aggregate_class
+	                                                              : transport->other_class;
 
 	if (rdma_create_id(transport->events, end->id, NULL, RDMA_PS_TCP) != 0)
 		return ina_fail(failure, INA_ERR_DEVICE, "cannot create an RDMA id: %s",
 		                strerror(errno));
-	if (end->purpose == INA_PURPOSE_AGGREGATE &&
-	    rdma_set_option(*end->id, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &traffic_class,
-	                    sizeof(traffic_class)) != 0)
+	if (traffic_class != 0 && rdma_set_option(*end->id, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS,
+	                                          &traffic_class, sizeof(traffic_class)) != 0)
 		return ina_fail(failure, INA_ERR_DEVICE, "cannot set the traffic class: %s",
 		                strerror(errno));
 	if (rdma_resolve_addr(*end->id, (struct sockaddr *)&from, (struct sockaddr *)&to,

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "device.h"
+#include "wire/ina_wire.h"
 
 static int set_nonblocking(int fd)
 {
@@ -105,6 +106,8 @@ enum ina_status ina_transport_open(struct ina_transport *transport,
 	transport->window = ina_window_most(settings->options.window);
 	transport->receives = settings->receives;
 	transport->ack_timeout = (uint8_t)settings->options.ack_timeout;
+	transport->aggregate_class = (uint8_t)(settings->variables.dscp << 2 | INA_WIRE_ECT);
+	transport->other_class = (uint8_t)settings->variables.traffic_class;
 	transport->tree = settings->tree;
 	status = ina_device_find(settings, &address, failure);
 	if (status != INA_OK)

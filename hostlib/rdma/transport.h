@@ -16,7 +16,7 @@
 #include "partners.h"
 
 enum ina_purpose {
-	INA_PURPOSE_AGGREGATE, /* marked with the traffic class of aggregation */
+	INA_PURPOSE_AGGREGATE, /* marked with the DSCP of aggregation */
 	INA_PURPOSE_RING,
 	/* another ring, for calls that bypass the aggregator; made on first use */
 	INA_PURPOSE_APART,
@@ -97,10 +97,12 @@ struct ina_transport {
 	/* Parameters of the connections. */
 	int rank;
 	int ranks;
-	unsigned int window;   /* the most sends under way, in messages */
-	unsigned int receives; /* receives that the window posts in advance, in messages */
-	uint8_t ack_timeout;   /* 4.096 us * 2^n */
-	unsigned int tree;     /* tree of the aggregated connections (docs/protocol.md, Trees) */
+	unsigned int window;     /* the most sends under way, in messages */
+	unsigned int receives;   /* receives that the window posts in advance, in messages */
+	uint8_t ack_timeout;     /* 4.096 us * 2^n */
+	uint8_t aggregate_class; /* traffic class of INA_PURPOSE_AGGREGATE */
+	uint8_t other_class;     /* of all other connections; 0: the system's default */
+	unsigned int tree;       /* tree of the aggregated connections (docs/protocol.md, Trees) */
 	uint64_t job_id;
 };
 

@@ -79,6 +79,8 @@ static int send_unknown(const struct sockaddr_in *root, const uint8_t *input, si
 	return -1;
 }
 
+static const struct ina_port_range any_port;
+
 /* Two ranks that are to meet, at a socket that already listens: no rank needs to call twice. */
 static void prepare(struct meeting *meetings)
 {
@@ -88,7 +90,7 @@ static void prepare(struct meeting *meetings)
 	char root[32];
 	int listener;
 
-	FUZZ_CHECK(ina_mesh_listen(&listener, &port, &failure) == INA_OK);
+	FUZZ_CHECK(ina_mesh_listen(&listener, &port, &any_port, &failure) == INA_OK);
 	snprintf(root, sizeof(root), "127.0.0.1:%u", ntohs(port));
 	memset(meetings, 0, 2 * sizeof(*meetings));
 	ina_options_init(&options);
@@ -303,7 +305,8 @@ static void fuzz_mesh(const uint8_t *input, size_t size)
 	int fd;
 
 	memset(meshers, 0, sizeof(meshers));
-	FUZZ_CHECK(ina_mesh_listen(&listener, &first.tcp_port, &meshers[0].failure) == INA_OK);
+	FUZZ_CHECK(ina_mesh_listen(&listener, &first.tcp_port, &any_port, &meshers[0].failure) ==
+	           INA_OK);
 	to.sin_port = first.tcp_port;
 	fd = send_unknown(&to, input, size);
 	for (int i = 0; i < 2; i++) {

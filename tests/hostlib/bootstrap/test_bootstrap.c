@@ -69,7 +69,8 @@ static void *run_rank(void *argument)
 	usleep((useconds_t)rank->delay_ms * 1000);
 	ina_control_init(&rank->control, rank->options.rank, rank->options.ranks);
 	if (rank->status == INA_OK)
-		rank->status = ina_mesh_listen(&listener, &local.tcp_port, &rank->failure);
+		rank->status = ina_mesh_listen(&listener, &local.tcp_port, &rank->settings.ports,
+		                               &rank->failure);
 	ina_acceptor_open(&acceptor, listener, &rank->settings.job, 5000, visitors,
 	                  INA_ACCEPTOR_PLACES);
 	if (rank->status == INA_OK)

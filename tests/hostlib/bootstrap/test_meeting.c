@@ -77,7 +77,8 @@ static void *meet(void *argument)
 	int listener;
 
 	ina_control_init(&rank->control, own, count);
-	rank->status = ina_mesh_listen(&listener, &local.tcp_port, &rank->failure);
+	rank->status =
+	        ina_mesh_listen(&listener, &local.tcp_port, &rank->settings.ports, &rank->failure);
 	if (rank->status != INA_OK)
 		return NULL;
 	local.port = (uint16_t)(2000 + own);

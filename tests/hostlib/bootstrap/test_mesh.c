@@ -54,6 +54,7 @@ static void *run_rank(void *argument)
  * listen. */
 static int meet(void **state)
 {
+	const struct ina_port_range any_port = {0, 0};
 	struct ina_roster roster = {.job_id = JOB_ID};
 
 	(void)state;
@@ -63,9 +64,9 @@ static int meet(void **state)
 		struct ina_endpoint *endpoint = &roster.endpoints[r];
 
 		endpoint->address = htonl(INADDR_LOOPBACK);
-		assert_int_equal(
-		        ina_mesh_listen(&ranks[r].listener, &endpoint->tcp_port, &ranks[r].failure),
-		        INA_OK);
+		assert_int_equal(ina_mesh_listen(&ranks[r].listener, &endpoint->tcp_port, &any_port,
+		                                 &ranks[r].failure),
+		                 INA_OK);
 		ina_control_init(&ranks[r].control, r, RANKS);
 	}
 	for (int r = 0; r < RANKS; r++)
@@ -78,6 +79,39 @@ static int meet(void **state)
 		ina_control_link(&ranks[r].control, 0)->fd = pair[1];
 	}
 	return 0;
+}
+
+/* Listens as often as possible in the upper half of a range. Returns how often. */
+static int listen_in(const struct ina_port_range *range)
+{
+	struct ina_failure failure;
+	int listeners[4];
+	uint16_t port, last = 0;
+	int count = 0;
+
+	while (count < 4 && ina_mesh_listen(&listeners[count], &port, range, &failure) == INA_OK) {
+		assert_in_range(ntohs(port), range->first + 3, range->first + 5);
+		assert_true(ntohs(port) > last);
+		last = ntohs(port);
+		count++;
+	}
+	assert_in_range(count, 0, 3);
+	assert_string_equal(failure.text, "cannot listen for other ranks, at any port of the upper "
+	                                  "half of INA_PORTS: Address already in use");
+	for (int i = 0; i < count; i++)
+		close(listeners[i]);
+	return count;
+}
+
+/* The lower half is for rank 0 of each job. Other processes may have some ports of some ranges. */
+static void listens_in_the_upper_half(void **state)
+{
+	struct ina_port_range range = {20000, 6};
+
+	(void)state;
+	while (range.first < 30000 && listen_in(&range) < 3)
+		range.first += 6;
+	assert_in_range(range.first, 20000, 29999);
 }
 
 static int part(void **state)
@@ -334,6 +368,7 @@ static void unknown_peers_are_turned_away(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(listens_in_the_upper_half),
 	        cmocka_unit_test_setup_teardown(everybody_sees_who_is_gone, meet, part),
 	        cmocka_unit_test_setup_teardown(a_farewell_gives_the_reason, meet, part),
 	        cmocka_unit_test_setup_teardown(a_rank_that_has_closed_is_not_lost, meet, part),

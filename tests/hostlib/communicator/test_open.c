@@ -62,7 +62,7 @@ static void *open_one(void *argument)
 	int64_t start_ms = ina_now_ms();
 	int listener = -1;
 
-	ina_mesh_listen(&listener, &local.tcp_port, &rank->failure);
+	ina_mesh_listen(&listener, &local.tcp_port, &rank->settings.ports, &rank->failure);
 	has_no_memory = rank->is_poor;
 	if (rank->is_shell) {
 		ina_fail(&rank->failure, INA_ERR_MEMORY, "no memory for a communicator");

@@ -292,6 +292,86 @@ static void unreadable_files(void **state)
 	made(&options);
 }
 
+/* Returns the port of the root, and the number of ports from it on at which it may be. */
+static int root_port(const struct ina_options *options, int *count)
+{
+	struct ina_settings settings = made(options);
+
+	*count = settings.root_ports;
+	return ntohs(settings.root.sin_port);
+}
+
+/* The lower half is for rank 0: of a job with a cookie a block of 8, or all if there are fewer. */
+static void ports(void **state)
+{
+	struct ina_options options = good();
+	int blocks[2] = {0, 0};
+	char cookie[20];
+	int count;
+
+	(void)state;
+	assert_int_equal(made(&options).ports.count, 0);
+	setenv("INA_PORTS", "20000-20031", 1);
+	assert_int_equal(root_port(&options, &count), 20000);
+	assert_int_equal(count, 1);
+	assert_int_equal(made(&options).ports.first, 20000);
+	assert_int_equal(made(&options).ports.count, 32);
+	for (int i = 0; i < 64; i++) {
+		int port;
+
+		snprintf(cookie, sizeof(cookie), "job %d", i);
+		options.cookie = cookie;
+		port = root_port(&options, &count);
+		assert_true(port == 20000 || port == 20008);
+		assert_int_equal(count, 8);
+		blocks[port == 20008]++;
+	}
+	assert_true(blocks[0] > 0 && blocks[1] > 0);
+	setenv("INA_PORTS", "65530-65535", 1);
+	assert_int_equal(root_port(&options, &count), 65530);
+	assert_int_equal(count, 3);
+	setenv("INA_PORTS", "65534-65535", 1);
+	assert_int_equal(root_port(&options, &count), 65534);
+	assert_int_equal(count, 1);
+	options.root = "192.0.2.1:65535";
+	assert_int_equal(root_port(&options, &count), 65535);
+}
+
+static void wrong_ports(void **state)
+{
+	static const char *const texts[] = {"",    "1",     "x-2",     "1-x",     "2-1",
+	                                    "1-1", "0-5",   "1-2x",    "1-65536", "1-2-3",
+	                                    "-",   "1 - 2", "1000:20", "1-"};
+	struct ina_settings settings;
+	struct ina_failure failure;
+	struct ina_options options = good();
+	int count;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		char words[100];
+
+		snprintf(words, sizeof(words), "INA_PORTS is \"%s\": it must be FIRST-LAST",
+		         texts[i]);
+		setenv("INA_PORTS", texts[i], 1);
+		assert_int_equal(ina_settings_make(&settings, &options, &failure),
+		                 INA_ERR_ARGUMENT);
+		assert_non_null(strstr(failure.text, words));
+	}
+	setenv("INA_PORTS", "20000-20031", 1);
+	options.root = "192.0.2.1:20032";
+	assert_int_equal(ina_settings_make(&settings, &options, &failure), INA_ERR_ARGUMENT);
+	assert_string_equal(failure.text,
+	                    "port 20032 of the option root is not among INA_PORTS, 20000-20031");
+	/* torchrun does not know them. */
+	options.root = NULL;
+	setenv("MASTER_ADDR", "192.0.2.3", 1);
+	setenv("MASTER_PORT", "29500", 1);
+	assert_int_equal(root_port(&options, &count), 20000);
+	unsetenv("INA_PORTS");
+	assert_int_equal(root_port(&options, &count), 29501);
+}
+
 static void log_files(void **state)
 {
 	static char large[INA_LOG_FILE_SIZE + 1];
@@ -343,7 +423,10 @@ static const struct {
         {"INA_ACK_TIMEOUT", "16"},
         {"INA_JOIN_TIMEOUT_MS", "1003"},
         {"INA_TIMEOUT_MS", "1004"},
+        {"INA_DSCP", "0"},
+        {"INA_TRAFFIC_CLASS", "255"},
         {"INA_INTRA_GBPS", "100"},
+        {"INA_PORTS", "20000-20015"},
         {"INA_LOG", "info"},
         {"INA_LOG_FILE", "log.%p"},
 };
@@ -419,6 +502,8 @@ static void sources_are_explained(void **state)
 	has_line(text, "INA_WINDOW", "3", "program");
 	has_line(text, "INA_ALGORITHM", "ring", "program");
 	has_line(text, "INA_ACK_TIMEOUT", "14", "default");
+	has_line(text, "INA_DSCP", "43", "default"); /* docs/protocol.md, Marking */
+	has_line(text, "INA_TRAFFIC_CLASS", "0", "default");
 	has_line(text, "INA_MESSAGE_BYTES", "-", "default");
 	has_line(text, "INA_BIND", "-", "default");
 	has_line(text, "INA_SECRET", "-", "default");
@@ -446,6 +531,8 @@ int main(void)
 	        TEST(faults_of_the_meeting),
 	        TEST(faults_of_the_environment),
 	        TEST(unreadable_files),
+	        TEST(ports),
+	        TEST(wrong_ports),
 	        TEST(log_files),
 	        TEST(every_variable_is_explained),
 	        TEST(sources_are_explained),
