@@ -139,14 +139,14 @@ TARGETS ?= demo test
 test-on: need-suites ## TARGETS='demo test' on SUITE=trixie or bookworm, without the labels in LEAVE_OUT: a clone of the committed state in a new root folder, which is removed (60 minutes)
 	@scripts/test-on.sh $(SUITE) $(BUILD)/on-$(SUITE) $(TARGETS) 'LEAVE_OUT=$(LEAVE_OUT)'
 
-test-deb: need-suites ## on SUITE=trixie or bookworm: builds the Debian packages, installs, uses and purges them, in a new root folder (10 minutes)
+test-deb: need-suites ## on SUITE=trixie or bookworm: builds the Debian packages, installs, uses and purges them, in a new root folder (20 minutes)
 	@scripts/test-on.sh $(SUITE) $(BUILD)/deb-$(SUITE) test-deb-here
 
 # Called by test-deb in the root folder, since it installs and purges packages.
 test-deb-here:
 	@tests/debian/packages.sh $(BUILD)
 
-test-deb-service: need-deb+qemu+qemu-kernels deb ## ina-bridge as a service of systemd, from its Debian package, on a QEMU machine with this Debian (10 minutes)
+test-deb-service: need-deb+qemu+qemu-kernels deb ## ina-bridge as a service of systemd, from its Debian package, on a QEMU machine with this Debian (15 minutes)
 	@tests/debian/service.sh $(BUILD)
 
 SEEDS ?= 100
