@@ -67,6 +67,7 @@ const struct ina_key ina_keys[INA_KEY_COUNT] = {
                .hint = "for 4.096 us * 2^n"),
         OPTION(JOIN_TIMEOUT_MS, join_timeout_ms, INT(1, INT_MAX)),
         OPTION(TIMEOUT_MS, timeout_ms, INT(1, INT_MAX)),
+        VARIABLE(RETRY_COUNT, retry_count, UINT(1, INA_RETRY_COUNT_MAX)),
         VARIABLE(DSCP, dscp, UINT(0, 63)),
         VARIABLE(TRAFFIC_CLASS, traffic_class, UINT(0, 255)),
         VARIABLE(INTRA_GBPS, intra_gbps, UINT(1, INTRA_GBPS_MAX)),

@@ -18,8 +18,12 @@
  */
 #define INA_WINDOW_PACKETS_MAX 128u
 
+/* With this number rdma_rxe retransmits without limit, and cards 7 times. */
+#define INA_RETRY_COUNT_MAX 7u
+
 /* The numbers that only files and the environment set. */
 struct ina_variables {
+	unsigned int retry_count;   /* of a connection, for lost packets */
 	unsigned int dscp;          /* of aggregated connections */
 	unsigned int traffic_class; /* of all other RDMA connections; 0: the system's default */
 	unsigned int intra_gbps;    /* Gb/s of a rank's link inside its machine; 0: not modelled */
@@ -52,6 +56,7 @@ enum ina_key_id {
 	INA_KEY_ACK_TIMEOUT,
 	INA_KEY_JOIN_TIMEOUT_MS,
 	INA_KEY_TIMEOUT_MS,
+	INA_KEY_RETRY_COUNT,
 	INA_KEY_DSCP,
 	INA_KEY_TRAFFIC_CLASS,
 	INA_KEY_INTRA_GBPS,

@@ -31,6 +31,7 @@
 #define OPTIONS_BYTES_MAX 4096u
 
 static const struct ina_settings DEFAULTS = {
+        .variables.retry_count = INA_RETRY_COUNT_MAX,
         .variables.dscp = INA_WIRE_TRAFFIC_CLASS >> 2,
         .listener = -1,
 };

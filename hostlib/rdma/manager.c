@@ -11,12 +11,7 @@
 
 #define PRIVATE_MAGIC 0x4D43414Eu /* "NACM" */
 
-/*
- * For RNR, 7 means without limit. For lost packets, rdma_rxe takes it as without limit too; cards
- * retry 7 times.
- */
-#define RETRY_COUNT     7
-#define RNR_RETRY_COUNT 7
+#define RNR_RETRY_COUNT 7 /* without limit */
 
 #define RESOLVE_TIMEOUT_MS 10000
 #define SGE_COUNT          3
@@ -66,14 +61,15 @@ static enum ina_status make_qp(struct ina_transport *transport, struct rdma_cm_i
 	return INA_OK;
 }
 
-static struct rdma_conn_param connection_parameters(const struct private_data *data)
+static struct rdma_conn_param connection_parameters(const struct ina_transport *transport,
+                                                    const struct private_data *data)
 {
 	return (struct rdma_conn_param){
 	        .private_data = data,
 	        .private_data_len = data ? sizeof(*data) : 0,
 	        .responder_resources = 1,
 	        .initiator_depth = 1,
-	        .retry_count = RETRY_COUNT,
+	        .retry_count = transport->retry_count,
 	        .rnr_retry_count = RNR_RETRY_COUNT,
 	};
 }
@@ -184,7 +180,7 @@ static enum ina_status request_connection(struct ina_transport *transport, const
 	        .rank = (uint32_t)transport->rank,
 	        .job_id = transport->job_id,
 	};
-	struct rdma_conn_param parameters = connection_parameters(&data);
+	struct rdma_conn_param parameters = connection_parameters(transport, &data);
 	enum ina_status status = make_qp(transport, *end->id, failure);
 	int failed;
 
@@ -214,7 +210,7 @@ static enum ina_status answer_request(struct ina_transport *transport, struct rd
 {
 	struct rdma_cm_id *id = event->id;
 	struct private_data data = {0};
-	struct rdma_conn_param parameters = connection_parameters(NULL);
+	struct rdma_conn_param parameters = connection_parameters(transport, NULL);
 	struct end ends[ENDS_MAX];
 	int count = list_ends(transport, ends);
 	int place = 0;

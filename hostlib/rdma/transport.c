@@ -106,6 +106,7 @@ enum ina_status ina_transport_open(struct ina_transport *transport,
 	transport->window = ina_window_most(settings->options.window);
 	transport->receives = settings->receives;
 	transport->ack_timeout = (uint8_t)settings->options.ack_timeout;
+	transport->retry_count = (uint8_t)settings->variables.retry_count;
 	transport->aggregate_class = (uint8_t)(settings->variables.dscp << 2 | INA_WIRE_ECT);
 	transport->other_class = (uint8_t)settings->variables.traffic_class;
 	transport->tree = settings->tree;

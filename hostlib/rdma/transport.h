@@ -100,6 +100,7 @@ struct ina_transport {
 	unsigned int window;     /* the most sends under way, in messages */
 	unsigned int receives;   /* receives that the window posts in advance, in messages */
 	uint8_t ack_timeout;     /* 4.096 us * 2^n */
+	uint8_t retry_count;     /* 7: without limit on rdma_rxe, 7 on cards */
 	uint8_t aggregate_class; /* traffic class of INA_PURPOSE_AGGREGATE */
 	uint8_t other_class;     /* of all other connections; 0: the system's default */
 	unsigned int tree;       /* tree of the aggregated connections (docs/protocol.md, Trees) */

@@ -187,6 +187,7 @@ static void bad_options(void **state)
 	refused_with(ranks, 1025, "ranks is 1025");
 	refused_with(rank, -2, "rank is -2");
 	refused_variable("INA_ACK_TIMEOUT", "soon", "INA_ACK_TIMEOUT is \"soon\"");
+	refused_variable("INA_RETRY_COUNT", "8", "INA_RETRY_COUNT is \"8\"");
 	refused_variable("INA_INTRA_GBPS", "fast", "INA_INTRA_GBPS is \"fast\"");
 	refused_variable("INA_CONGESTION_CONTROL", "yes", "INA_CONGESTION_CONTROL is \"yes\"");
 	refused_variable("INA_CHANNELS", "0", "INA_CHANNELS is \"0\"");

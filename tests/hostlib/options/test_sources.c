@@ -423,6 +423,7 @@ static const struct {
         {"INA_ACK_TIMEOUT", "16"},
         {"INA_JOIN_TIMEOUT_MS", "1003"},
         {"INA_TIMEOUT_MS", "1004"},
+        {"INA_RETRY_COUNT", "6"},
         {"INA_DSCP", "0"},
         {"INA_TRAFFIC_CLASS", "255"},
         {"INA_INTRA_GBPS", "100"},
