@@ -176,13 +176,12 @@ static enum ina_status post_receive(const struct ina_doubling *doubling, int par
 	struct ibv_sge sge = {.addr = (uintptr_t)received_at(doubling, partner, number),
 	                      .length = receive_bytes(partner),
 	                      .lkey = doubling->lkey};
-	struct ibv_recv_wr *bad;
 	struct ibv_recv_wr request = {
 	        .wr_id = ina_work_id(INA_WORK_PARTNER_RECEIVE, (uint32_t)partner),
 	        .sg_list = &sge,
 	        .num_sge = 1,
 	};
-	int error = ibv_post_recv(doubling->partners[partner].qp, &request, &bad);
+	int error = ina_queue_pair_receive(doubling->partners[partner].qp, &request);
 
 	return error == 0
 	               ? INA_OK
@@ -299,7 +298,6 @@ static enum ina_status send_part(struct ina_doubling *doubling,
 	struct ibv_sge sge = {.addr = (uintptr_t)message,
 	                      .length = ina_message_bytes(part.bytes),
 	                      .lkey = doubling->lkey};
-	struct ibv_send_wr *bad;
 	struct ibv_send_wr request = {
 	        .wr_id = ina_work_id(INA_WORK_PARTNER_SEND, (uint32_t)step->partner),
 	        .sg_list = &sge,
@@ -316,7 +314,7 @@ static enum ina_status send_part(struct ina_doubling *doubling,
 	memcpy(elements_in(message) + part.bytes + ina_wire_padding(part.bytes), &slot.trailer,
 	       sizeof(slot.trailer));
 	partner->unfinished++;
-	error = ibv_post_send(partner->qp, &request, &bad);
+	error = ina_queue_pair_send(partner->qp, &request);
 	return error == 0 ? INA_OK
 	                  : ina_fail(failure, INA_ERR_DEVICE, "cannot post a send to rank %d: %s",
 	                             partner->rank, strerror(error));

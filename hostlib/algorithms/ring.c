@@ -139,11 +139,10 @@ static uint64_t count_messages(const struct ina_ring *ring, int shift)
 
 static int post_credit_receive(const struct ina_ring *ring)
 {
-	struct ibv_recv_wr *bad;
 	struct ibv_recv_wr request = {
 	        .wr_id = ina_work_id(INA_WORK_CREDIT_RECEIVE, ring->connection.epoch)};
 
-	return ibv_post_recv(ring->connection.tx, &request, &bad);
+	return ina_queue_pair_receive(ring->connection.tx, &request);
 }
 
 enum ina_status ina_ring_open(struct ina_ring *ring, struct ina_failure *failure)
@@ -217,7 +216,6 @@ static int post_receive(struct ina_ring *ring)
 
 static int post_credit(struct ina_ring *ring)
 {
-	struct ibv_send_wr *bad;
 	struct ibv_send_wr request = {
 	        .wr_id = ina_work_id(INA_WORK_CREDIT_SEND, ring->connection.epoch),
 	        .opcode = IBV_WR_SEND_WITH_IMM,
@@ -225,7 +223,7 @@ static int post_credit(struct ina_ring *ring)
 	        .imm_data = htonl((uint32_t)ring->receives),
 	};
 
-	return ibv_post_send(ring->connection.rx, &request, &bad);
+	return ina_queue_pair_send(ring->connection.rx, &request);
 }
 
 static int add_send(struct ina_ring *ring, struct ina_batch *batch)

@@ -12,19 +12,26 @@
 enum ina_status ina_completions_poll(const struct ina_completions *completions, int *count,
                                      struct ina_failure *failure)
 {
+	struct ina_transport *transport = completions->transport;
 	struct ibv_wc wc[BATCH];
-	int n = ibv_poll_cq(completions->transport->cq, BATCH, wc);
+	int n = ibv_poll_cq(transport->cq, BATCH, wc);
 	enum ina_status worst = INA_OK;
 
 	*count = 0;
 	if (n < 0)
 		return ina_fail(failure, INA_ERR_DEVICE, "%s: the completion queue failed",
-		                completions->transport->device);
+		                transport->device);
+	if (n == 0)
+		ina_queue_pairs_flush(&transport->pairs);
 	/* Pass on all of them: some may belong to a connection that stays in use. */
 	for (int i = 0; i < n; i++) {
 		struct ina_failure own;
-		enum ina_status status = completions->take(completions->context, &wc[i], &own);
+		enum ina_status status;
 
+		if (ina_queue_pairs_take(&transport->pairs, &wc[i], transport->path_mtu))
+			continue;
+		++*count;
+		status = completions->take(completions->context, &wc[i], &own);
 		if (status == INA_OK || (worst != INA_OK && worst != INA_ERR_AGGREGATOR))
 			continue;
 		/*
@@ -34,8 +41,9 @@ enum ina_status ina_completions_poll(const struct ina_completions *completions, 
 			*failure = own;
 		worst = failure->status;
 	}
-	*count = n;
-	return worst;
+	/* The caller may sleep only if the queue is empty. */
+	return n == BATCH && *count == 0 ? ina_completions_poll(completions, count, failure)
+	                                 : worst;
 }
 
 /*

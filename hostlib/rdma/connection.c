@@ -14,9 +14,6 @@
 #include "hostlib/control/telling.h"
 #include "manager.h"
 
-/* 0.64 ms (IBTA vol. 1, table 45): shorter timers cause RNR storms on rdma_rxe. */
-#define MIN_RNR_TIMER 12
-
 #define TICK_MS 200
 
 static const char *purpose_name(enum ina_purpose purpose)
@@ -58,7 +55,7 @@ static const char *missing_connection(const struct ina_transport *transport, cha
 static enum ina_status set_rnr_timer(const struct ina_transport *transport, struct ibv_qp *qp,
                                      struct ina_failure *failure)
 {
-	struct ibv_qp_attr rnr = {.qp_state = IBV_QPS_RTS, .min_rnr_timer = MIN_RNR_TIMER};
+	struct ibv_qp_attr rnr = {.qp_state = IBV_QPS_RTS, .min_rnr_timer = INA_MIN_RNR_TIMER};
 	int error = ibv_modify_qp(qp, &rnr, IBV_QP_STATE | IBV_QP_MIN_RNR_TIMER);
 
 	return error == 0 ? INA_OK

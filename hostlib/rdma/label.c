@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "queue_pair.h"
 #include "wire/ina_wire.h"
 
 /*
@@ -29,31 +30,18 @@ int ina_label_connect(struct rdma_cm_id *id, struct rdma_conn_param *parameters,
 	return rdma_connect(id, parameters);
 }
 
-static int go_to(struct rdma_cm_id *id, struct ibv_qp *qp, enum ibv_qp_state state,
-                 unsigned int tree)
+static int make_ready(const struct ibv_qp *qp)
 {
-	struct ibv_qp_attr attributes = {.qp_state = state};
-	int mask = IBV_QP_STATE;
+	int error = ina_queue_pair_go_to(qp->qp_context, IBV_QPS_RTR);
 
-	if (rdma_init_qp_attr(id, &attributes, &mask) != 0)
-		return errno;
-	if (mask & IBV_QP_AV)
-		attributes.ah_attr.grh.flow_label = ina_flow_label(tree);
-	return ibv_modify_qp(qp, &attributes, mask);
-}
-
-static int make_ready(struct rdma_cm_id *id, struct ibv_qp *qp, unsigned int tree)
-{
-	int error = go_to(id, qp, IBV_QPS_RTR, tree);
-
-	return error != 0 ? error : go_to(id, qp, IBV_QPS_RTS, tree);
+	return error != 0 ? error : ina_queue_pair_go_to(qp->qp_context, IBV_QPS_RTS);
 }
 
 /* Sets both states before it answers, as librdmacm does. */
-int ina_label_accept(struct rdma_cm_id *id, struct rdma_conn_param *parameters, unsigned int tree)
+int ina_label_accept(struct rdma_cm_id *id, struct rdma_conn_param *parameters)
 {
 	struct ibv_qp *qp = id->qp;
-	int error = make_ready(id, qp, tree);
+	int error = make_ready(qp);
 	int failed;
 
 	if (error != 0) {
@@ -67,9 +55,9 @@ int ina_label_accept(struct rdma_cm_id *id, struct rdma_conn_param *parameters, 
 	return failed;
 }
 
-int ina_label_finish(struct rdma_cm_id *id, unsigned int tree, struct ibv_qp **labelled)
+int ina_label_finish(struct rdma_cm_id *id, struct ibv_qp **labelled)
 {
-	int error = make_ready(id, *labelled, tree);
+	int error = make_ready(*labelled);
 
 	if (error == 0 && rdma_establish(id) != 0)
 		error = errno;

@@ -15,8 +15,9 @@
 uint32_t ina_flow_label(unsigned int tree);
 
 /*
- * Connects with these parameters; id has a fresh queue pair. The call takes the queue pair from the
- * id and stores it in *labelled; ina_label_finish() gives it back. Returns 0, or -1 with errno.
+ * Connects with these parameters; id has a fresh queue pair (queue_pair.h). The call takes the
+ * queue pair from the id and stores it in *labelled; ina_label_finish() gives it back. Returns 0,
+ * or -1 with errno.
  */
 int ina_label_connect(struct rdma_cm_id *id, struct rdma_conn_param *parameters,
                       struct ibv_qp **labelled);
@@ -26,12 +27,12 @@ int ina_label_connect(struct rdma_cm_id *id, struct rdma_conn_param *parameters,
  * acknowledgements follow the tree too. The queue pair is ready afterwards. Returns 0, or -1 with
  * errno.
  */
-int ina_label_accept(struct rdma_cm_id *id, struct rdma_conn_param *parameters, unsigned int tree);
+int ina_label_accept(struct rdma_cm_id *id, struct rdma_conn_param *parameters);
 
 /*
  * Called when the other side has answered: makes the queue pair ready and gives it back to the id.
  * Returns 0 or an errno.
  */
-int ina_label_finish(struct rdma_cm_id *id, unsigned int tree, struct ibv_qp **labelled);
+int ina_label_finish(struct rdma_cm_id *id, struct ibv_qp **labelled);
 
 #endif

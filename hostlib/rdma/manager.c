@@ -26,20 +26,23 @@ struct private_data {
 };
 
 static enum ina_status make_qp(struct ina_transport *transport, struct rdma_cm_id *id,
-                               struct ina_failure *failure)
+                               enum ina_purpose purpose, struct ina_failure *failure)
 {
+	bool aggregates = purpose == INA_PURPOSE_AGGREGATE;
 	/*
 	 * The ring needs receives for two windows of messages, and for one credit more than a
 	 * window.
 	 */
-	unsigned int receives = transport->receives > 2 * transport->window ? transport->receives
-	                                                                    : 2 * transport->window;
+	const uint32_t most = transport->receives > 2 * transport->window ? transport->receives
+	                                                                  : 2 * transport->window;
 	/* Room for messages or credits, a JOIN and a LEAVE, in either direction. */
+	const uint32_t sends = transport->window + 8;
+	const uint32_t receives = most + 8;
 	struct ibv_qp_init_attr attributes = {
 	        .send_cq = transport->cq,
 	        .recv_cq = transport->cq,
-	        .cap = {.max_send_wr = transport->window + 8,
-	                .max_recv_wr = receives + 8,
+	        .cap = {.max_send_wr = sends,
+	                .max_recv_wr = receives,
 	                .max_send_sge = SGE_COUNT,
 	                .max_recv_sge = SGE_COUNT},
 	        .qp_type = IBV_QPT_RC,
@@ -54,6 +57,9 @@ static enum ina_status make_qp(struct ina_transport *transport, struct rdma_cm_i
 	if (rdma_create_qp(id, transport->pd, &attributes) != 0)
 		return ina_fail(failure, INA_ERR_DEVICE, "%s: cannot create a queue pair: %s",
 		                transport->device, strerror(errno));
+	if (ina_queue_pair_add(&transport->pairs, id, sends, receives,
+	                       aggregates ? ina_flow_label(transport->tree) : 0) != 0)
+		return ina_fail(failure, INA_ERR_MEMORY, "no memory for a queue pair's requests");
 	if (rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &transport->ack_timeout,
 	                    sizeof(transport->ack_timeout)) != 0)
 		return ina_fail(failure, INA_ERR_DEVICE, "%s: cannot set the ACK timeout: %s",
@@ -181,7 +187,7 @@ static enum ina_status request_connection(struct ina_transport *transport, const
 	        .job_id = transport->job_id,
 	};
 	struct rdma_conn_param parameters = connection_parameters(transport, &data);
-	enum ina_status status = make_qp(transport, *end->id, failure);
+	enum ina_status status = make_qp(transport, *end->id, end->purpose, failure);
 	int failed;
 
 	if (status != INA_OK)
@@ -230,12 +236,11 @@ static enum ina_status answer_request(struct ina_transport *transport, struct rd
 	}
 	rdma_ack_cm_event(event);
 	*ends[place].id = id;
-	status = make_qp(transport, id, failure);
+	status = make_qp(transport, id, ends[place].purpose, failure);
 	if (status != INA_OK)
 		return status;
-	failed = ends[place].purpose == INA_PURPOSE_AGGREGATE
-	                 ? ina_label_accept(id, &parameters, transport->tree)
-	                 : rdma_accept(id, &parameters);
+	failed = ends[place].purpose == INA_PURPOSE_AGGREGATE ? ina_label_accept(id, &parameters)
+	                                                      : rdma_accept(id, &parameters);
 	if (failed)
 		return ina_fail(failure, INA_ERR_DEVICE,
 		                "cannot accept the connection of rank %d: %s", ends[place].rank,
@@ -246,7 +251,7 @@ static enum ina_status answer_request(struct ina_transport *transport, struct rd
 static enum ina_status finish_labelled(struct ina_transport *transport, const struct end *end,
                                        struct ina_failure *failure)
 {
-	int error = ina_label_finish(*end->id, transport->tree, end->labelled);
+	int error = ina_label_finish(*end->id, end->labelled);
 
 	if (error != 0)
 		return ina_fail(failure, INA_ERR_DEVICE,

@@ -24,11 +24,10 @@ int ina_post_send(const struct ina_connection_context *connection, struct ina_ba
 
 int ina_post_batch(const struct ina_connection_context *connection, struct ina_batch *batch)
 {
-	struct ibv_send_wr *bad;
 	bool is_empty = batch->count == 0;
 
 	batch->count = 0;
-	return is_empty ? 0 : ibv_post_send(connection->tx, batch->requests, &bad);
+	return is_empty ? 0 : ina_queue_pair_send(connection->tx, batch->requests);
 }
 
 int ina_post_receive(const struct ina_connection_context *connection, enum ina_work work,
@@ -36,7 +35,6 @@ int ina_post_receive(const struct ina_connection_context *connection, enum ina_w
                      uint32_t length_bytes)
 {
 	struct ibv_sge sges[INA_MESSAGE_SGES];
-	struct ibv_recv_wr *bad;
 	struct ibv_recv_wr request = {
 	        .wr_id = ina_work_id(work, connection->epoch),
 	        .sg_list = sges,
@@ -44,5 +42,5 @@ int ina_post_receive(const struct ina_connection_context *connection, enum ina_w
 	                                    length_bytes),
 	};
 
-	return ibv_post_recv(connection->rx, &request, &bad);
+	return ina_queue_pair_receive(connection->rx, &request);
 }

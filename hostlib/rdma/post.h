@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Posts messages: the ids of work requests, and batches of sends. */
+/* Posts messages, and batches of sends. */
 #ifndef INA_RDMA_POST_H
 #define INA_RDMA_POST_H
 
-#include "message.h"
+#include "queue_pair.h"
 
 /*
  * A connection and the memory for its messages, which an algorithm receives when it is opened. The
@@ -28,28 +28,6 @@ struct ina_connection_context {
 	int ranks;
 	struct ina_message_context context;
 };
-
-/*
- * The upper half of a work request's wr_id. The lower half is the connection's epoch, or the number
- * of the partner.
- */
-enum ina_work {
-	INA_WORK_WINDOW_SEND = 1,
-	INA_WORK_WINDOW_RECEIVE,
-	INA_WORK_RING_SEND,
-	INA_WORK_RING_RECEIVE,
-	INA_WORK_CREDIT_SEND,
-	INA_WORK_CREDIT_RECEIVE,
-	INA_WORK_PARTNER_SEND,
-	INA_WORK_PARTNER_RECEIVE,
-	INA_WORK_LOOKOUT_SEND,
-	INA_WORK_LOOKOUT_RECEIVE,
-};
-
-static inline uint64_t ina_work_id(enum ina_work work, uint32_t epoch)
-{
-	return (uint64_t)work << 32 | epoch;
-}
 
 /*
  * Messages that are posted together, so that the device's doorbell is rung only once. Messages that

@@ -148,10 +148,8 @@ int ina_transport_pollfds(const struct ina_transport *transport, struct pollfd *
 
 static void stop_qp(struct rdma_cm_id *id)
 {
-	struct ibv_qp_attr attributes = {.qp_state = IBV_QPS_ERR};
-
 	if (id && id->qp)
-		ibv_modify_qp(id->qp, &attributes, IBV_QP_STATE);
+		ina_queue_pair_stop(id->qp);
 }
 
 void ina_transport_silence(struct ina_transport *transport)
@@ -164,12 +162,14 @@ void ina_transport_silence(struct ina_transport *transport)
 		stop_qp(transport->partners[i].id);
 }
 
-static void destroy_id(struct rdma_cm_id *id)
+static void destroy_id(struct ina_transport *transport, struct rdma_cm_id *id)
 {
 	if (!id)
 		return;
-	if (id->qp)
+	if (id->qp) {
+		ina_queue_pair_remove(&transport->pairs, id->qp);
 		rdma_destroy_qp(id);
+	}
 	rdma_destroy_id(id);
 }
 
@@ -185,7 +185,7 @@ bool ina_transport_is_up(const struct ina_transport *transport)
 static void end_kept(struct ina_transport *transport)
 {
 	for (int i = 0; i < transport->kept_count; i++)
-		destroy_id(transport->kept[i]);
+		destroy_id(transport, transport->kept[i]);
 	transport->kept_count = 0;
 }
 
@@ -215,8 +215,8 @@ static void drop(struct ina_transport *transport, struct ina_connection *connect
 		keep(transport, connection->rx);
 		return;
 	}
-	destroy_id(connection->tx);
-	destroy_id(connection->rx);
+	destroy_id(transport, connection->tx);
+	destroy_id(transport, connection->rx);
 }
 
 void ina_transport_drop(struct ina_transport *transport, enum ina_purpose purpose)
@@ -232,7 +232,7 @@ void ina_transport_disconnect(struct ina_transport *transport)
 	for (int i = 0; i < transport->partner_count; i++) {
 		if (transport->partners[i].ready)
 			rdma_disconnect(transport->partners[i].id);
-		destroy_id(transport->partners[i].id);
+		destroy_id(transport, transport->partners[i].id);
 	}
 	transport->partner_count = 0;
 	end_kept(transport);

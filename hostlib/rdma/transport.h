@@ -14,6 +14,7 @@
 #include "hostlib/control/control.h"
 #include "hostlib/options/settings.h"
 #include "partners.h"
+#include "queue_pair.h"
 
 enum ina_purpose {
 	INA_PURPOSE_AGGREGATE, /* marked with the DSCP of aggregation */
@@ -66,6 +67,7 @@ struct ina_transport {
 	struct ina_connection connections[INA_PURPOSE_COUNT];
 	struct ina_partner partners[INA_PARTNERS_MAX];
 	int partner_count;
+	struct ina_queue_pairs pairs; /* of all these connections */
 	struct ina_endpoint local;
 	struct ina_endpoint *endpoints; /* by rank; NULL before the ranks have met */
 	/*

@@ -28,7 +28,7 @@ static int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_
 
 	for (; wr && error == 0; wr = wr->next) {
 		*bad = wr;
-		error = keep(qp->qp_context, wr->wr_id, wr->sg_list, wr->num_sge);
+		error = keep((struct fake_queue *)qp, wr->wr_id, wr->sg_list, wr->num_sge);
 	}
 	return error;
 }
@@ -39,7 +39,7 @@ static int post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_
 
 	for (; wr && error == 0; wr = wr->next) {
 		*bad = wr;
-		error = keep(qp->qp_context, wr->wr_id, wr->sg_list, wr->num_sge);
+		error = keep((struct fake_queue *)qp, wr->wr_id, wr->sg_list, wr->num_sge);
 	}
 	return error;
 }
@@ -178,7 +178,7 @@ void fake_tell(void)
 
 static struct rdma_cm_id *make_queue(struct fake_queue *queue)
 {
-	queue->qp = (struct ibv_qp){.context = &fake.context, .qp_context = queue};
+	queue->qp = (struct ibv_qp){.context = &fake.context};
 	queue->id = (struct rdma_cm_id){.verbs = &fake.context, .qp = &queue->qp};
 	return &queue->id;
 }

@@ -11,7 +11,7 @@
 #define FAKE_POSTED 512
 
 struct fake_queue {
-	struct ibv_qp qp;
+	struct ibv_qp qp; /* first, so that it leads to the queue */
 	struct rdma_cm_id id;
 	uint64_t ids[FAKE_POSTED]; /* wr_ids of the work requests, in order */
 	struct ibv_sge sges[FAKE_POSTED][INA_MESSAGE_SGES];

@@ -36,7 +36,7 @@ struct work {
 
 /* One end of a connection between neighbours. */
 struct queue {
-	struct ibv_qp qp;
+	struct ibv_qp qp; /* first, so that it leads to the queue */
 	struct rdma_cm_id id;
 	int rank;
 	bool is_apart;
@@ -99,7 +99,7 @@ static void check_registered(int rank, const struct ibv_sge *sge)
 
 static int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
-	struct queue *queue = qp->qp_context;
+	struct queue *queue = (struct queue *)qp;
 
 	(void)bad;
 	assert_true(queue->is_apart);
@@ -118,7 +118,7 @@ static int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_
 
 static int post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
-	struct queue *queue = qp->qp_context;
+	struct queue *queue = (struct queue *)qp;
 	struct work *work = &queue->receives[queue->awaiting++ % POSTED];
 
 	(void)bad;
@@ -196,7 +196,7 @@ static void make_queue(struct queue *queue, int rank)
 	struct rank *own = &ranks[rank];
 
 	*queue = (struct queue){.rank = rank};
-	queue->qp = (struct ibv_qp){.context = &own->context, .qp_context = queue};
+	queue->qp = (struct ibv_qp){.context = &own->context};
 	queue->id = (struct rdma_cm_id){.verbs = &own->context, .qp = &queue->qp};
 }
 

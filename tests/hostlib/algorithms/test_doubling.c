@@ -22,7 +22,7 @@
 #define POSTED    16
 
 struct queue {
-	struct ibv_qp qp;
+	struct ibv_qp qp; /* first, so that it leads to the queue */
 	struct rdma_cm_id id;
 	int rank;
 	int number; /* of the queue at the partner */
@@ -45,7 +45,7 @@ static unsigned int draw(unsigned int below)
 
 static int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
-	struct queue *queue = qp->qp_context;
+	struct queue *queue = (struct queue *)qp;
 
 	(void)bad;
 	assert_true(queue->posted - queue->acknowledged < POSTED);
@@ -56,7 +56,7 @@ static int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_
 
 static int post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
-	struct queue *queue = qp->qp_context;
+	struct queue *queue = (struct queue *)qp;
 
 	(void)bad;
 	assert_true(queue->awaiting - queue->taken < 2);
@@ -111,7 +111,7 @@ static void open_ranks(int count)
 			struct queue *queue = &queues[r][i];
 
 			*queue = (struct queue){.rank = r, .number = i};
-			queue->qp = (struct ibv_qp){.context = &context, .qp_context = queue};
+			queue->qp = (struct ibv_qp){.context = &context};
 			queue->id.qp = &queue->qp;
 			transport->partners[i] =
 			        (struct ina_partner){.rank = partners[i], .id = &queue->id};
