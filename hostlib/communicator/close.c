@@ -32,6 +32,25 @@ static void help(struct ina_comm *comm)
 		ina_comm_recover(comm, INA_LOOK_MS);
 }
 
+/*
+ * Waits for the other ranks, for a moment. Errors of connections no longer matter, but a rank may
+ * still need this one's last messages, on a queue pair whose retries are used up.
+ */
+static void attend(struct ina_comm *comm)
+{
+	struct ina_failure ignored;
+	int count;
+
+	if (comm->parallel) {
+		ina_parallel_attend(comm->parallel, INA_LOOK_MS);
+	} else if (comm->channels) {
+		ina_channels_attend(comm->channels, INA_LOOK_MS);
+	} else {
+		ina_completions_poll(&comm->network.completions, &count, &ignored);
+		ina_control_pump(&comm->control, TICK_MS);
+	}
+}
+
 /* Waits until all ranks have called ina_close(). */
 static enum ina_status await_all(struct ina_comm *comm, struct ina_failure *failure)
 {
@@ -69,12 +88,7 @@ static enum ina_status await_all(struct ina_comm *comm, struct ina_failure *fail
 				*failure = comm->failure;
 				return failure->status;
 			}
-			if (comm->parallel)
-				ina_parallel_attend(comm->parallel, INA_LOOK_MS);
-			else if (comm->channels)
-				ina_channels_attend(comm->channels, INA_LOOK_MS);
-			else
-				ina_control_pump(&comm->control, TICK_MS);
+			attend(comm);
 			break;
 		}
 	}

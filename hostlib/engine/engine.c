@@ -345,6 +345,21 @@ bool ina_comm_work(struct ina_comm *comm)
 	return go_on(comm, 0, false);
 }
 
+/*
+ * Takes completions, since another rank may lack this rank's last messages, on a queue pair whose
+ * retries are used up.
+ */
+static void take_completions(struct ina_comm *comm)
+{
+	struct ina_failure failure;
+	int count;
+
+	/* A communicator of rails or channels has no network itself. */
+	if (comm->network.transport.channel &&
+	    ina_completions_poll(&comm->network.completions, &count, &failure) != INA_OK)
+		ina_comm_fault(comm, &failure);
+}
+
 void ina_comm_attend(struct ina_comm *comm)
 {
 	bool moved = true;
@@ -353,6 +368,8 @@ void ina_comm_attend(struct ina_comm *comm)
 	    comm->failure.status != INA_OK)
 		return;
 	ina_control_pump(&comm->control, 0);
+	if (!ina_comm_is_recovering(comm))
+		take_completions(comm);
 	if (!ina_comm_is_recovering(comm) && ina_disturbed(&comm->control, &comm->turn.current))
 		ina_comm_fault(comm, NULL);
 	while (ina_comm_is_recovering(comm) && moved) {
