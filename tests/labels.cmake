@@ -22,7 +22,7 @@ set(INA_LABELS_lab "^(lab|lab\\.(scale|qemu|qemu_checks|qemu_real_network)|tortu
 set(INA_LABELS_torch "^torch(_python|_here)?$")
 set(INA_LABELS_mpi "^mpi(_here)?$")
 set(INA_LABELS_virtual
-  "^lab\\.scale$|^torture\\.[0-9]+$|^hostlib\\.lab\\.(lateness|lateness_leaves|hiccups_.*|poll_.*|order|interrupted|given_up|options|fork_.*|mismatch_.*|collectives_.*|abort_.*|buffers_.*|channels_.*|.*_channels)$|^system\\.(virtual_time|fabric|parallel|places|scale|figures|dead_hosts|changes|congestion|channels|turns|vlans|network_options)$|^allreduce\\.doctor$")
+  "^lab\\.scale$|^torture\\.[0-9]+$|^hostlib\\.lab\\.(lateness|lateness_leaves|hiccups_.*|poll_.*|order|interrupted|given_up|options|fork_.*|mismatch_.*|collectives_.*|abort_.*|buffers_.*|channels_.*|.*_channels)$|^system\\.(virtual_time|retries|fabric|parallel|places|scale|figures|dead_hosts|changes|congestion|channels|turns|vlans|network_options)$|^allreduce\\.doctor$")
 set(INA_LABELS_long
   "^system\\.(parallel|places|channels|changes|dead_hosts|memory|scale|turns)$|^fabric\\.weaker\\.|^lab(\\.(scale|qemu_checks|qemu_real_network))?$|^allreduce\\.doctor$")
 set(INA_LABELS_wide
