@@ -224,9 +224,11 @@ static enum ina_status row_wait(void *self, int timeout_ms, bool *moved,
 		*moved =
 		        *moved && (!fds[i].revents || ina_strands_is_work(&comm->strands, &fds[i]));
 	if (*moved) {
-		bool ignored;
+		enum ina_status status = run(channels, moved, failure);
 
-		return run(channels, &ignored, failure);
+		/* If only a queue pair was revived, look for faults too. */
+		if (status != INA_OK || *moved)
+			return status;
 	}
 	channels->noticed = true;
 	ina_control_pump(&comm->control, 0);

@@ -133,9 +133,15 @@ static enum ina_status row_wait(void *self, int timeout_ms, bool *moved,
 	}
 	parallel->noticed = !work;
 	ina_local_awake(&parallel->local, fds[0].revents != 0);
-	*moved = work;
-	if (work)
-		return ina_pipeline_run(parallel, &work, failure);
+	*moved = false;
+	if (work) {
+		enum ina_status status = ina_pipeline_run(parallel, moved, failure);
+
+		/* If only a queue pair was revived, look for faults too. */
+		if (status != INA_OK || *moved)
+			return status;
+		parallel->noticed = true;
+	}
 	ina_control_pump(parallel->control, 0);
 	return INA_OK;
 }
