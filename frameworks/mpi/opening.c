@@ -43,7 +43,8 @@ static void open_counterpart(struct ina_mpi_counterpart *counterpart)
 	options.rank = counterpart->rank;
 	options.ranks = counterpart->ranks;
 	options.root = root;
-	options.bind = own;
+	/* Several devices of a list may be in use, and one address would select one of them. */
+	options.bind = ina_mpi_world.has_list ? NULL : own;
 	options.cookie = cookie;
 	options.open_timeout_ms = OPEN_MS;
 	options.progress_thread = -1; /* there is a descriptor without it only */

@@ -65,16 +65,16 @@ static bool is_of_this_host(const struct sockaddr_in *address)
 	return bound;
 }
 
-/* INA_BIND, in the environment or in a file; 0 if it is not set, or if ina_open() refuses it. */
-static struct in_addr given_address(void)
+/* INA_BIND and INA_HCA, in the environment or in a file; none if ina_open() refuses them. */
+static struct ina_settings given_settings(void)
 {
 	struct ina_sources sources;
 	struct ina_settings settings;
 	struct ina_failure ignored;
 
 	if (ina_settings_read(&settings, &sources, NULL, &ignored) != INA_OK)
-		return (struct in_addr){0};
-	return settings.bind.sin_addr;
+		return (struct ina_settings){0};
+	return settings;
 }
 
 /*
@@ -84,10 +84,12 @@ static struct in_addr given_address(void)
 static uint32_t own_address(int provided, const char **reason)
 {
 	static char said[160];
-	struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = given_address()};
+	const struct ina_settings given = given_settings();
+	struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = given.bind.sin_addr};
 	char text[INET_ADDRSTRLEN];
 
 	*reason = said;
+	ina_mpi_world.has_list = given.device[0] && given.bind.sin_addr.s_addr == 0;
 	if (provided != MPI_THREAD_MULTIPLE) {
 		snprintf(said, sizeof(said), "this MPI does not support MPI_THREAD_MULTIPLE");
 		return 0;
@@ -100,10 +102,10 @@ static uint32_t own_address(int provided, const char **reason)
 			return 0;
 		}
 	} else {
-		address.sin_addr.s_addr = ina_device_address("");
+		address.sin_addr.s_addr = ina_device_address(given.device);
 		snprintf(said, sizeof(said),
-		         "its host has no RDMA device with an IPv4 address (`ina-perf --doctor` "
-		         "there)");
+		         "its host has no RDMA device with an IPv4 address, or INA_HCA allows none "
+		         "(`ina-perf --doctor` there)");
 	}
 	if (address.sin_addr.s_addr != 0)
 		*reason = NULL;

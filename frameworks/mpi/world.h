@@ -53,6 +53,7 @@ struct ina_mpi_world {
 	const char *verbose; /* this rank's INA_MPI_VERBOSE; NULL if it is not set, or 0 */
 	size_t threshold;    /* bytes; MPI carries out smaller calls. Equal on all ranks */
 	int rank;            /* in MPI_COMM_WORLD */
+	bool has_list;       /* of devices (INA_HCA), and no address: libina chooses */
 	uint32_t *addresses; /* the RDMA address of each rank in it; 0: not known */
 	MPI_Group group;
 	MPI_Comm quiet;  /* all ranks, no messages: for ina_mpi_poke(), and to create others */

@@ -28,6 +28,7 @@ enum ina_status ina_strand_open(struct ina_comm *comm, const struct ina_strand *
 	options->exchange = NULL; /* the ranks know the leader's address */
 	options->window = settings.receives = ina_strand_window(options->window, strand->count);
 	settings.tree = (comm->settings.tree + strand->trees) % INA_WIRE_TREES;
+	settings.strand = comm->settings.strand + strand->trees;
 	settings.keeps_tree = true; /* strands use different trees by their numbers */
 	settings.root = (struct sockaddr_in){.sin_family = AF_INET,
 	                                     .sin_addr.s_addr = strand->leader->address,

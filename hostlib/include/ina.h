@@ -194,10 +194,16 @@ struct ina_options {
 
 	/*
 	 * The IPv4 address of this host's RDMA device, which connections use on this side. NULL: an
-	 * address of `device`; without a device, the address from which this host reaches rank 0.
+	 * address of a device of the list `device`.
 	 */
 	const char *bind;
-	const char *device; /* RDMA device, as "rxe0"; NULL: the one that has the address */
+	/*
+	 * The RDMA devices to use, as "mlx5_0:1,mlx5_1" (device:port; names by their beginning),
+	 * "=mlx5_0" (whole names) or "^mlx5_2" (all others), with fewer than 256 characters.
+	 * Channels and rails take turns on the devices of a list without "^". The variable is
+	 * INA_HCA. NULL: one device, if possible the one that leads to rank 0.
+	 */
+	const char *device;
 
 	enum ina_algorithm algorithm; /* between machines, unless the schedule is flat */
 	enum ina_schedule schedule;   /* the same on all ranks */

@@ -51,7 +51,7 @@ const struct ina_key ina_keys[INA_KEY_COUNT] = {
         OPTION(PEER_TIMEOUT_MS, peer_timeout_ms, INT(1, INT_MAX)),
 
         OPTION(BIND, bind, .kind = INA_KEY_TEXT),
-        OPTION(DEVICE, device, .kind = INA_KEY_TEXT),
+        OPTION(HCA, device, .kind = INA_KEY_TEXT),
         OPTION(ALGORITHM, algorithm, NAMED(ALGORITHMS)),
         OPTION(SCHEDULE, schedule, NAMED(SCHEDULES)),
         OPTION(CHANNELS, channels, INT(1, INA_MAX_CHANNELS)),

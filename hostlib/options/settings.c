@@ -260,20 +260,20 @@ static enum ina_status make_bind(const struct ina_sources *sources, struct ina_s
                                  struct ina_failure *failure)
 {
 	const char *bind = sources->of[INA_KEY_BIND].text;
-	const char *device = sources->of[INA_KEY_DEVICE].text;
+	const char *device = sources->of[INA_KEY_HCA].text;
 	char name[INA_SOURCE_NAME_MAX];
 
 	if (bind && (strchr(bind, ':') || ina_address_parse_numeric(bind, &settings->bind) != 0))
 		return ina_fail(failure, INA_ERR_ARGUMENT,
 		                "%s is \"%.60s\": it must be an IPv4 address",
 		                ina_source_name(sources, INA_KEY_BIND, name), bind);
-	if (device && strlen(device) >= sizeof(settings->device))
+	if (!ina_device_list_is_valid(device ? device : ""))
 		return ina_fail(failure, INA_ERR_ARGUMENT,
-		                "%s is \"%.80s\": it must be shorter than %zu characters",
-		                ina_source_name(sources, INA_KEY_DEVICE, name), device,
-		                sizeof(settings->device));
-	if (device)
-		strcpy(settings->device, device);
+		                "%s is \"%.60s\": it must be a list of devices such as "
+		                "mlx5_0:1,mlx5_1, =mlx5_0 or ^mlx5_2, shorter than %d characters",
+		                ina_source_name(sources, INA_KEY_HCA, name), device,
+		                INA_DEVICE_LIST_SIZE);
+	strcpy(settings->device, device ? device : "");
 	return INA_OK;
 }
 

@@ -6,6 +6,7 @@
 #include <netinet/in.h>
 #include <stdbool.h>
 
+#include "device_list.h"
 #include "error.h"
 #include "job.h"
 #include "sources.h"
@@ -34,13 +35,15 @@ struct ina_settings {
 	struct sockaddr_in root; /* with its port */
 	/* rank 0 takes the first free port of these, from root's port on */
 	int root_ports;
-	struct ina_port_range ports; /* INA_PORTS; count 0: any */
-	struct sockaddr_in bind;     /* sin_addr is 0 if not given */
-	char device[64];             /* "" if not given */
+	struct ina_port_range ports;       /* INA_PORTS; count 0: any */
+	struct sockaddr_in bind;           /* sin_addr is 0 if not given */
+	char device[INA_DEVICE_LIST_SIZE]; /* "" if not given */
 	char log_file[INA_LOG_FILE_SIZE];
 	unsigned int receives; /* messages for which the window posts receives in advance */
 	/* the tree of the aggregated connections (docs/protocol.md, Trees) */
 	unsigned int tree;
+	/* the number of this strand on its host, for its device of the list */
+	unsigned int strand;
 	bool keeps_tree; /* stay on that tree, and do not look for another one */
 	/* rank, rank count, job and root are known, so rank 0 can learn of a failure */
 	bool can_meet;

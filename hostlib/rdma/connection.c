@@ -84,6 +84,7 @@ static enum ina_status tune(struct ina_transport *transport, struct ina_failure 
 		return status;
 	struct ibv_qp_attr attributes = {0};
 	struct ibv_qp_init_attr init = {0};
+	struct ibv_gid_entry gid;
 	/* Without an aggregator there may be no connection for aggregation. */
 	bool aggregates = transport->connections[INA_PURPOSE_AGGREGATE].wanted;
 	struct rdma_cm_id *id =
@@ -95,10 +96,11 @@ static enum ina_status tune(struct ina_transport *transport, struct ina_failure 
 		                transport->device, strerror(error));
 	transport->path_mtu = 128u << attributes.path_mtu; /* IBV_MTU_256 is 1 */
 	transport->gid_index = attributes.ah_attr.grh.sgid_index;
-	/* Used only in messages, so a device that does not report it is accepted. */
-	if (ibv_query_gid(id->verbs, id->port_num, transport->gid_index, &transport->gid) != 0)
-		memset(&transport->gid, 0, sizeof(transport->gid));
-	return INA_OK;
+	/* A device that does not report it is accepted. */
+	if (ibv_query_gid_ex(id->verbs, id->port_num, (uint32_t)transport->gid_index, &gid, 0) != 0)
+		gid = (struct ibv_gid_entry){.gid_type = IBV_GID_TYPE_ROCE_V2};
+	transport->gid = gid.gid;
+	return ina_device_check_gid(transport->device, id->port_num, gid.gid_type, failure);
 }
 
 enum ina_status ina_transport_attend(struct ina_transport *transport, struct ina_failure *failure)

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Finds devices by their addresses, and addresses by the GIDs of a device's first port: those of
- * RoCEv2 over IPv4.
- */
+/* Finds the device to use, and its address. */
 #include "device.h"
 
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "choice.h"
 #include "hostlib/options/address.h"
 
 bool ina_device_is_any(void)
@@ -21,62 +19,33 @@ bool ina_device_is_any(void)
 	return count > 0;
 }
 
-/* The IPv4 address of a GID of the form ::ffff:a.b.c.d, or 0. */
-static uint32_t gid_address(const union ibv_gid *gid)
+uint32_t ina_device_address(const char *list)
 {
-	static const uint8_t prefix[12] = {[10] = 0xff, [11] = 0xff};
-	uint32_t address;
-
-	if (memcmp(gid->raw, prefix, sizeof(prefix)) != 0)
-		return 0;
-	memcpy(&address, gid->raw + sizeof(prefix), sizeof(address));
-	return address;
-}
-
-/*
- * Searches the devices with this name ("": all devices). Returns the first address that equals
- * `wanted` (0: any address), or 0.
- */
-static uint32_t find_address(const char *name, uint32_t wanted)
-{
-	struct ibv_device **devices = ibv_get_device_list(NULL);
+	const struct ina_wish wish = {.list = list};
+	struct ina_choice choice;
+	struct ina_ports ports;
 	uint32_t address = 0;
 
-	for (int i = 0; devices && devices[i]; i++) {
-		struct ibv_context *context;
-		struct ibv_port_attr port;
-		union ibv_gid gid;
-
-		if (address != 0)
-			break;
-		if (name[0] && strcmp(ibv_get_device_name(devices[i]), name) != 0)
-			continue;
-		context = ibv_open_device(devices[i]);
-		if (!context)
-			continue;
-		if (ibv_query_port(context, 1, &port) == 0) {
-			for (int g = 0; g < port.gid_tbl_len && !address; g++) {
-				if (ibv_query_gid(context, 1, g, &gid) == 0)
-					address = gid_address(&gid);
-				if (wanted != 0 && address != wanted)
-					address = 0;
-			}
-		}
-		ibv_close_device(context);
-	}
-	if (devices)
-		ibv_free_device_list(devices);
+	if (ina_ports_read(&ports) && ina_choose(&ports, &wish, &choice))
+		address = choice.gid->address;
+	ina_ports_free(&ports);
 	return address;
-}
-
-uint32_t ina_device_address(const char *name)
-{
-	return find_address(name, 0);
 }
 
 bool ina_device_has(uint32_t address)
 {
-	return address != 0 && find_address("", address) == address;
+	struct ina_ports ports;
+	bool has = false;
+
+	ina_ports_read(&ports);
+	for (int p = 0; p < ports.count; p++) {
+		const struct ina_port *port = &ports.list[p];
+
+		for (int g = 0; g < port->gid_count; g++)
+			has |= ina_gid_fits(&port->gids[g]) && port->gids[g].address == address;
+	}
+	ina_ports_free(&ports);
+	return has;
 }
 
 /* The address from which this host would connect to rank 0, or 0. Sends no packet. */
@@ -95,35 +64,99 @@ static uint32_t route_address(const struct sockaddr_in *root)
 	return local.sin_addr.s_addr;
 }
 
+static enum ina_status no_choice(const struct ina_ports *ports, const char *list,
+                                 struct ina_failure *failure)
+{
+	char text[300];
+
+	if (ports->count == 0)
+		return ina_fail(failure, INA_ERR_DEVICE,
+		                "this host has no RDMA device, and so none of the list \"%s\" of "
+		                "INA_HCA or the option device: see `rdma link`",
+		                list);
+	if (ina_list_matches(ports, list)) {
+		ina_ports_explain(ports, list, text, sizeof(text));
+		return ina_fail(failure, INA_ERR_DEVICE,
+		                "no RDMA device of this host can be used: %s; see `rdma link` and "
+		                "`ina-perf --doctor`",
+		                text);
+	}
+	ina_ports_explain(ports, "", text, sizeof(text));
+	return ina_fail(
+	        failure, INA_ERR_DEVICE,
+	        "no RDMA device of this host is in the list \"%s\" of INA_HCA or the option "
+	        "device; its devices: %s",
+	        list, text);
+}
+
+/* Chooses among the ports; without any port, the address stays that of the route to rank 0. */
+static enum ina_status choose(const struct ina_settings *settings, const struct ina_ports *ports,
+                              struct in_addr *address, struct ina_failure *failure)
+{
+	const struct in_addr root = settings->root.sin_addr;
+	const struct ina_wish wish = {.list = settings->device,
+	                              .bind = settings->bind.sin_addr.s_addr,
+	                              .route = address->s_addr,
+	                              .root = ina_is_loopback(root) ? 0 : root.s_addr,
+	                              .strand = settings->strand};
+	struct ina_choice choice;
+
+	if (ina_choose(ports, &wish, &choice))
+		address->s_addr = choice.gid->address;
+	else if (wish.bind != 0 && ina_list_matches(ports, wish.list))
+		*address = settings->bind.sin_addr;
+	else if (ports->count > 0 || wish.list[0])
+		return no_choice(ports, wish.list, failure);
+	return INA_OK;
+}
+
 enum ina_status ina_device_find(const struct ina_settings *settings, struct sockaddr_in *address,
                                 struct ina_failure *failure)
 {
-	address->sin_family = AF_INET;
-	address->sin_port = 0;
-	address->sin_addr = settings->bind.sin_addr;
-	if (address->sin_addr.s_addr != 0)
+	enum ina_status status;
+	struct ina_ports ports;
+
+	*address = (struct sockaddr_in){.sin_family = AF_INET, .sin_addr = settings->bind.sin_addr};
+	if (address->sin_addr.s_addr != 0 && !settings->device[0])
 		return INA_OK;
-	if (settings->device[0]) {
-		address->sin_addr.s_addr = ina_device_address(settings->device);
-		if (address->sin_addr.s_addr == 0)
-			return ina_fail(
-			        failure, INA_ERR_DEVICE,
-			        "no RDMA device %s with an IPv4 address was found: see `rdma link`",
-			        settings->device);
-		return INA_OK;
-	}
 	address->sin_addr.s_addr = route_address(&settings->root);
-	if (address->sin_addr.s_addr == 0)
+	if (address->sin_addr.s_addr == 0 && !settings->device[0])
 		return ina_fail(failure, INA_ERR_SYSTEM,
 		                "this host has no route to rank 0; is the network up?");
-	/* Rank 0 is on this host. Any device reaches it, but no device has a loopback address. */
-	if (ina_is_loopback(address->sin_addr)) {
-		uint32_t any = ina_device_address("");
+	status = ina_ports_read(&ports)
+	                 ? choose(settings, &ports, &address->sin_addr, failure)
+	                 : ina_fail(failure, INA_ERR_MEMORY, "no memory for a table of devices");
+	ina_ports_free(&ports);
+	return status;
+}
 
-		if (any != 0)
-			address->sin_addr.s_addr = any;
-	}
+enum ina_status ina_device_check(const char *device, enum ibv_transport_type transport,
+                                 uint8_t link_layer, struct ina_failure *failure)
+{
+	if (transport == IBV_TRANSPORT_IWARP)
+		return ina_fail(failure, INA_ERR_DEVICE,
+		                "%s is an iWARP device: libina needs RoCE v2; INA_HCA or INA_BIND "
+		                "selects another device",
+		                device);
+	if (link_layer == IBV_LINK_LAYER_INFINIBAND)
+		return ina_fail(failure, INA_ERR_DEVICE,
+		                "%s is an InfiniBand port: libina needs Ethernet, with RoCE "
+		                "v2; INA_HCA or INA_BIND selects another device",
+		                device);
 	return INA_OK;
+}
+
+enum ina_status ina_device_check_gid(const char *device, unsigned int port, uint32_t type,
+                                     struct ina_failure *failure)
+{
+	if (type != IBV_GID_TYPE_ROCE_V1)
+		return INA_OK;
+	return ina_fail(failure, INA_ERR_DEVICE,
+	                "the RDMA connection manager uses RoCE v1 at port %u of %s, and libina "
+	                "needs RoCE v2: as root, run `cma_roce_mode -d %s -p %u -m 2`, or create "
+	                "the folder /sys/kernel/config/rdma_cm/%s and write \"RoCE v2\" to "
+	                "ports/%u/default_roce_mode in it",
+	                port, device, device, port, device, port);
 }
 
 enum ina_status ina_device_gone(const char *device, struct ina_failure *failure)

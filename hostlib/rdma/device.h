@@ -10,20 +10,21 @@
 #include "hostlib/options/settings.h"
 
 /*
- * An IPv4 address of the device, in network byte order, or 0. If name is "", that of the first
- * device that has one.
+ * An IPv4 address of the first device of the list (hostlib/options/device_list.h) that can be used,
+ * in network byte order, or 0.
  */
-uint32_t ina_device_address(const char *name);
+uint32_t ina_device_address(const char *list);
 
-/* Does this host have an RDMA device with this address? */
+/* Does this host have an RDMA device with this address, for RoCE v2? */
 bool ina_device_has(uint32_t address);
 
 /* Does this host have any RDMA device? */
 bool ina_device_is_any(void);
 
 /*
- * Finds the address whose device is to be used, and sets its port to 0. Returns INA_OK,
- * INA_ERR_DEVICE or INA_ERR_SYSTEM.
+ * Finds the address whose device is to be used, and sets its port to 0. If settings->bind is given,
+ * or this host has no RDMA device, the address may be none of a device. Returns INA_OK,
+ * INA_ERR_DEVICE, INA_ERR_MEMORY or INA_ERR_SYSTEM.
  */
 enum ina_status ina_device_find(const struct ina_settings *settings, struct sockaddr_in *address,
                                 struct ina_failure *failure);
@@ -35,6 +36,17 @@ enum ina_status ina_device_find(const struct ina_settings *settings, struct sock
  * them.
  */
 bool ina_device_has_failed(struct ibv_context *context, const struct ibv_cq *cq);
+
+/* Refuses a device or port that has no RoCE. Returns INA_OK or INA_ERR_DEVICE. */
+enum ina_status ina_device_check(const char *device, enum ibv_transport_type transport,
+                                 uint8_t link_layer, struct ina_failure *failure);
+
+/*
+ * Refuses the type of the GID with which the connection manager has connected (enum ibv_gid_type).
+ * Returns INA_OK, or INA_ERR_DEVICE with the commands that make RoCE v2 its default.
+ */
+enum ina_status ina_device_check_gid(const char *device, unsigned int port, uint32_t type,
+                                     struct ina_failure *failure);
 
 /* Sets the failure of a device that has failed or was removed: INA_ERR_DEVICE. */
 enum ina_status ina_device_gone(const char *device, struct ina_failure *failure);

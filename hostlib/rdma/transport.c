@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "device.h"
+#include "hostlib/options/device_list.h"
 #include "wire/ina_wire.h"
 
 static int set_nonblocking(int fd)
@@ -74,10 +75,10 @@ static enum ina_status open_events(struct ina_transport *transport, struct ina_f
 static enum ina_status refuse_address(const struct ina_settings *settings, const char *host,
                                       struct ina_failure *failure)
 {
-	const char *from = settings->bind.sin_addr.s_addr != 0
-	                           ? "which INA_BIND or the option bind gives"
-	                   : settings->device[0] ? "of the requested device"
-	                                         : "from which this host reaches rank 0";
+	const char *from =
+	        settings->bind.sin_addr.s_addr != 0 ? "which INA_BIND or the option bind gives"
+	        : settings->device[0] ? "of the device that INA_HCA or the option device gives"
+	                              : "from which this host reaches rank 0";
 
 	if (errno == EADDRNOTAVAIL)
 		return ina_fail(failure, INA_ERR_DEVICE,
@@ -91,6 +92,24 @@ static enum ina_status refuse_address(const struct ina_settings *settings, const
 		                host, from);
 	return ina_fail(failure, INA_ERR_DEVICE, "RDMA cannot use the address %s, %s: %s", host,
 	                from, strerror(errno));
+}
+
+static enum ina_status check_device(const struct ina_transport *transport,
+                                    const struct ina_settings *settings, const char *host,
+                                    struct ina_failure *failure)
+{
+	struct ibv_context *context = transport->listener->verbs;
+	const uint8_t number = transport->listener->port_num;
+	struct ibv_port_attr port = {0};
+
+	if (ina_device_list_place(settings->device, transport->device, number) < 0)
+		return ina_fail(failure, INA_ERR_DEVICE,
+		                "the address %s belongs to port %u of %s, which is not in the list "
+		                "\"%s\" of INA_HCA or the option device",
+		                host, number, transport->device, settings->device);
+	ibv_query_port(context, number, &port);
+	return ina_device_check(transport->device, context->device->transport_type, port.link_layer,
+	                        failure);
 }
 
 enum ina_status ina_transport_open(struct ina_transport *transport,
@@ -128,9 +147,8 @@ enum ina_status ina_transport_open(struct ina_transport *transport,
 		return refuse_address(settings, host, failure);
 	snprintf(transport->device, sizeof(transport->device), "%s",
 	         ibv_get_device_name(transport->listener->verbs->device));
-	if (settings->device[0] && strcmp(settings->device, transport->device) != 0)
-		return ina_fail(failure, INA_ERR_DEVICE, "the address %s belongs to %s, not to %s",
-		                host, transport->device, settings->device);
+	if (check_device(transport, settings, host, failure) != INA_OK)
+		return failure->status;
 	if (rdma_listen(transport->listener, 16) != 0)
 		return ina_fail(failure, INA_ERR_DEVICE, "RDMA cannot listen on %s: %s", host,
 		                strerror(errno));

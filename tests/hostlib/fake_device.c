@@ -170,6 +170,17 @@ int ibv_query_gid(struct ibv_context *context, uint8_t number, int index, union 
 	return 0;
 }
 
+int _ibv_query_gid_ex(struct ibv_context *context, uint32_t number, uint32_t index,
+                      struct ibv_gid_entry *entry, uint32_t flags, size_t size)
+{
+	(void)context;
+	(void)flags;
+	(void)size;
+	*entry = (struct ibv_gid_entry){
+	        .gid = fake.gid, .gid_index = index, .port_num = number, .gid_type = fake.gid_type};
+	return 0;
+}
+
 void fake_tell(void)
 {
 	if (write(fake.other_ends[1], "", 1) != 1)

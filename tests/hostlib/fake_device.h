@@ -42,6 +42,7 @@ struct fake_device {
 	int register_errno;    /* not 0: calls of ibv_reg_mr() fail with this errno */
 	enum ibv_mtu active_mtu;
 	union ibv_gid gid;
+	uint32_t gid_type; /* enum ibv_gid_type */
 };
 
 /* There is one device. fake_open() gives a fresh one, and a transport of `ranks` that is connected

@@ -101,3 +101,31 @@ def test_one_line(tmp_path, options, variables, message, code):
     run = subprocess.run([LAB, "run", "-n", "2", *options, "--", "true"], capture_output=True, text=True, timeout=60,
                          env={**os.environ, **qemu, **variables})
     assert run.returncode == code and message in run.stderr and run.stderr.count("\n") <= 2, run.stderr
+
+
+TWO_DEVICES = f"""
+unset INA_BIND
+if [ $INA_RANK = 0 ]; then
+    modprobe dummy numdummies=0 && ip link add dummy0 type dummy && ip address add 198.51.100.1/24 dev dummy0 && ip link set dummy0 up &&
+        rdma link add rxe1 type rxe netdev dummy0 || exit
+fi
+until grep -qs 198.51.100.1 /proc/net/fib_trie && [ -e /sys/class/infiniband/rxe1 ]; do sleep 0.1; done
+use() {{ echo "== $*"; env INA_LOG=info "$@" {PERF} --schedule flat -c 1 -b 64K -e 64K -n 1 -w 0 2>&1; }}
+use INA_HCA=rxe1,rxe0 INA_CHANNELS=3 && use INA_CHANNELS=2 && use INA_ROOT=198.51.100.1 && ! use INA_BIND=198.51.100.1 INA_HCA=^rxe1"""
+
+
+@needs_qemu
+def test_two_devices_on_one_host(lab):
+    """Channels take turns on the devices of a list; without a list, the device that leads to rank 0 is used. Two ranks on one host
+    reach each other over each of its devices, as ranks of two machines would."""
+    run = lab.run("--hosts", "qemu", "--ranks-per-host", "2", command=TWO_DEVICES, n=1)
+    assert run.returncode == 0, (run.out, run.err)
+    parts = run.out.split("== INA_")[1:]
+    devices = {}
+    for part in parts:
+        setting = part.partition("\n")[0]
+        devices.setdefault(setting, []).extend(re.findall(r"rank 0 of 2: (rxe\d) ([\d.]+), GID", part))
+    first, second = ("rxe0", "192.0.2.1"), ("rxe1", "198.51.100.1")
+    assert devices == {"HCA=rxe1,rxe0 INA_CHANNELS=3": [second, first, second], "CHANNELS=2": [first, first],
+                       "ROOT=198.51.100.1": [second], "BIND=198.51.100.1 INA_HCA=^rxe1": []}, run.out
+    assert 'the address 198.51.100.1 belongs to port 1 of rxe1, which is not in the list "^rxe1"' in parts[-1], run.out

@@ -42,7 +42,9 @@ def test_rank_counts_that_differ(tmp_path):
 
 @pytest.mark.parametrize("failed, spoil, reason", [
     (2, "rdma link del rxe0", "RDMA device"), (0, "rdma link del rxe0", "RDMA device"),
-    (2, "export INA_BIND=192.0.77.77", "192.0.77.77"), (3, "ip addr add 10.9.9.9/32 dev lo; export INA_BIND=10.9.9.9", "10.9.9.9")])
+    (2, "export INA_BIND=192.0.77.77", "192.0.77.77"), (3, "ip addr add 10.9.9.9/32 dev lo; export INA_BIND=10.9.9.9", "10.9.9.9"),
+    (1, "unset INA_BIND; export INA_HCA=mlx5_0", '"mlx5_0" of INA_HCA or the option device; its devices: rxe0:1 can be used'),
+    (0, "export INA_HCA=^rxe", "no RDMA device of this host is in the list"), (2, "export INA_HCA=rxe0:", "INA_HCA is \"rxe0:\"")])
 def test_a_rank_that_cannot_take_part(tmp_path, failed, spoil, reason):
     """All ranks name it and its reason, after seconds of virtual time: none waits for the timeout of 60 s."""
     command = (f'if [ $INA_RANK = {failed} ]; then {spoil}; fi; start=$(date +%s); "$0" -b 4 -e 4; '

@@ -805,6 +805,31 @@ static void a_connection_that_cannot_be_made_is_a_fault(void **state)
 	close_ranks(2);
 }
 
+/* The connection manager's default may be RoCE v1, which no switch sums. */
+static void a_connection_of_roce_v1_is_a_fault(void **state)
+{
+	const struct ina_transfer transfers[2] = {some_floats(0, 64), some_floats(1, 64)};
+	struct ina_failure failure;
+	bool moved;
+
+	(void)state;
+	open_ranks(2, false);
+	for (int r = 0; r < 2; r++)
+		assert_int_equal(start(r, &transfers[r], &failure), INA_OK);
+	for (int r = 0; r < 2; r++) {
+		assert_int_equal(ROW->advance(apart_of(r), false, &moved, &failure), INA_OK);
+		assert_int_equal(apart_of(r)->stage, INA_APART_CONNECTING);
+	}
+	for (int r = 0; r < 2; r++)
+		connect_to_successor(r, 2);
+	fake.gid_type = IBV_GID_TYPE_ROCE_V1;
+	assert_int_equal(ROW->advance(apart_of(0), false, &moved, &failure), INA_ERR_DEVICE);
+	assert_non_null(strstr(failure.text, "cma_roce_mode"));
+	fake.gid_type = IBV_GID_TYPE_ROCE_V2;
+	assert_int_equal(ROW->advance(apart_of(1), false, &moved, &failure), INA_OK);
+	close_ranks(2);
+}
+
 /* This is not the loss of an aggregator: after INA_ERR_AGGREGATOR the ranks would recover. */
 static void a_connection_that_breaks_is_a_fault(void **state)
 {
@@ -850,6 +875,7 @@ int main(void)
 	        cmocka_unit_test(a_late_rank_is_waited_for),
 	        cmocka_unit_test(a_rank_that_ends_does_not_let_others_connect),
 	        cmocka_unit_test(a_connection_that_cannot_be_made_is_a_fault),
+	        cmocka_unit_test(a_connection_of_roce_v1_is_a_fault),
 	        cmocka_unit_test(a_connection_that_breaks_is_a_fault),
 	        cmocka_unit_test(an_abort_silences_all_connections),
 	};

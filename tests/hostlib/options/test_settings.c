@@ -70,6 +70,7 @@ static void from_options(void **state)
 
 static void from_environment(void **state)
 {
+	struct ina_options options = good();
 	struct ina_settings settings;
 
 	(void)state;
@@ -77,11 +78,16 @@ static void from_environment(void **state)
 	setenv("INA_RANKS", "3", 1);
 	setenv("INA_ROOT", "192.0.2.1:5000", 1);
 	setenv("INA_BIND", "192.0.2.3", 1);
+	setenv("INA_HCA", "mlx5_0:1,mlx5_1", 1);
 	settings = made(NULL);
 	assert_int_equal(settings.options.rank, 2);
 	assert_int_equal(settings.options.ranks, 3);
 	assert_int_equal(ntohs(settings.root.sin_port), 5000);
 	assert_int_equal(settings.bind.sin_addr.s_addr, inet_addr("192.0.2.3"));
+	assert_string_equal(settings.device, "mlx5_0:1,mlx5_1");
+	options.device = "^mlx5_2";
+	settings = made(&options);
+	assert_string_equal(settings.device, "^mlx5_2");
 }
 
 /* Each row adds a variable to those of the rows before it, or changes one. */
@@ -101,6 +107,7 @@ static void bad_environment(void **state)
 	         "INA_ROOT is \"ina-no-such-host.invalid\""},
 	        {"INA_ROOT", "192.0.2.1:99999", "INA_ROOT"},
 	        {"INA_ROOT", "192.0.2.1", NULL},
+	        {"INA_HCA", "mlx5_0:", "INA_HCA is \"mlx5_0:\""},
 	        {"INA_BIND", "192.0.2.300", "INA_BIND"},
 	};
 	struct ina_options options = good();
@@ -113,6 +120,10 @@ static void bad_environment(void **state)
 	}
 	options.root = "192.0.2.300";
 	refused(&options, "option root");
+	unsetenv("INA_BIND");
+	options = good();
+	options.device = "=";
+	refused(&options, "option device is \"=\"");
 }
 
 /* A program knows only the members of the struct that its ina.h had. */

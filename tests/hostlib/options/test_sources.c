@@ -177,7 +177,7 @@ static void forms_of_lines(void **state)
 
 	(void)state;
 	write_text(home_file, "# INA_WINDOW=1\n\n \t# indented\n  INA_WINDOW \t=  7 \r\n"
-	                      "INA_ALGORITHM=ring\nINA_SCHEDULE=leader\nINA_DEVICE=a = b # c\n"
+	                      "INA_ALGORITHM=ring\nINA_SCHEDULE=leader\nINA_HCA=a = b # c\n"
 	                      "INA_BIND=192.0.2.9");
 	settings = made(&options);
 	assert_int_equal(settings.options.window, 7);
@@ -410,7 +410,7 @@ static const struct {
         {"INA_OPEN_TIMEOUT_MS", "1001"},
         {"INA_PEER_TIMEOUT_MS", "1002"},
         {"INA_BIND", "192.0.2.8"},
-        {"INA_DEVICE", "rxe7"},
+        {"INA_HCA", "rxe7"},
         {"INA_ALGORITHM", "ina"},
         {"INA_SCHEDULE", "parallel"},
         {"INA_CHANNELS", "4"},
