@@ -146,6 +146,38 @@ enum ina_status ina_device_check(const char *device, enum ibv_transport_type tra
 	return INA_OK;
 }
 
+enum ina_status ina_device_check_limits(const char *device, const struct ibv_device_attr *limits,
+                                        const struct ibv_qp_cap *room, int entries, int queue_pairs,
+                                        struct ina_failure *failure)
+{
+	static const char window[] = "make the option window smaller, on all ranks";
+	static const char other[] = "INA_HCA or INA_BIND selects another device";
+	const struct {
+		const char *what, *name;
+		int needed, limit;
+		const char *remedy;
+	} rows[] = {
+	        {"sends on a connection", "max_qp_wr", (int)room->max_send_wr, limits->max_qp_wr,
+	         window},
+	        {"receives on a connection", "max_qp_wr", (int)room->max_recv_wr, limits->max_qp_wr,
+	         window},
+	        {"entries of a completion queue", "max_cqe", entries, limits->max_cqe, window},
+	        {"entries of a message", "max_sge", (int)room->max_send_sge, limits->max_sge,
+	         other},
+	        {"queue pairs", "max_qp", queue_pairs, limits->max_qp, other},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (rows[i].needed > rows[i].limit)
+			return ina_fail(failure, INA_ERR_DEVICE,
+			                "%s is too small: a rank needs up to %d %s, and the "
+			                "device's %s is %d; %s",
+			                device, rows[i].needed, rows[i].what, rows[i].name,
+			                rows[i].limit, rows[i].remedy);
+	}
+	return INA_OK;
+}
+
 enum ina_status ina_device_check_gid(const char *device, unsigned int port, uint32_t type,
                                      struct ina_failure *failure)
 {

@@ -42,6 +42,14 @@ enum ina_status ina_device_check(const char *device, enum ibv_transport_type tra
                                  uint8_t link_layer, struct ina_failure *failure);
 
 /*
+ * Refuses a device that has no room for such queue pairs, for their number, or for the entries of
+ * their completion queue. Returns INA_OK or INA_ERR_DEVICE.
+ */
+enum ina_status ina_device_check_limits(const char *device, const struct ibv_device_attr *limits,
+                                        const struct ibv_qp_cap *room, int entries, int queue_pairs,
+                                        struct ina_failure *failure);
+
+/*
  * Refuses the type of the GID with which the connection manager has connected (enum ibv_gid_type).
  * Returns INA_OK, or INA_ERR_DEVICE with the commands that make RoCE v2 its default.
  */

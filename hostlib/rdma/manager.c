@@ -14,7 +14,6 @@
 #define RNR_RETRY_COUNT 7 /* without limit */
 
 #define RESOLVE_TIMEOUT_MS 10000
-#define SGE_COUNT          3
 
 /* Identifies a connection request. Requests without the right values are from unknown peers. */
 struct private_data {
@@ -29,22 +28,11 @@ static enum ina_status make_qp(struct ina_transport *transport, struct rdma_cm_i
                                enum ina_purpose purpose, struct ina_failure *failure)
 {
 	bool aggregates = purpose == INA_PURPOSE_AGGREGATE;
-	/*
-	 * The ring needs receives for two windows of messages, and for one credit more than a
-	 * window.
-	 */
-	const uint32_t most = transport->receives > 2 * transport->window ? transport->receives
-	                                                                  : 2 * transport->window;
-	/* Room for messages or credits, a JOIN and a LEAVE, in either direction. */
-	const uint32_t sends = transport->window + 8;
-	const uint32_t receives = most + 8;
+	const struct ibv_qp_cap room = ina_transport_room(transport);
 	struct ibv_qp_init_attr attributes = {
 	        .send_cq = transport->cq,
 	        .recv_cq = transport->cq,
-	        .cap = {.max_send_wr = sends,
-	                .max_recv_wr = receives,
-	                .max_send_sge = SGE_COUNT,
-	                .max_recv_sge = SGE_COUNT},
+	        .cap = room,
 	        .qp_type = IBV_QPT_RC,
 	        .sq_sig_all = 1,
 	};
@@ -57,7 +45,7 @@ static enum ina_status make_qp(struct ina_transport *transport, struct rdma_cm_i
 	if (rdma_create_qp(id, transport->pd, &attributes) != 0)
 		return ina_fail(failure, INA_ERR_DEVICE, "%s: cannot create a queue pair: %s",
 		                transport->device, strerror(errno));
-	if (ina_queue_pair_add(&transport->pairs, id, sends, receives,
+	if (ina_queue_pair_add(&transport->pairs, id, room.max_send_wr, room.max_recv_wr,
 	                       aggregates ? ina_flow_label(transport->tree) : 0) != 0)
 		return ina_fail(failure, INA_ERR_MEMORY, "no memory for a queue pair's requests");
 	if (rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &transport->ack_timeout,

@@ -20,15 +20,38 @@ static int set_nonblocking(int fd)
 	return flags < 0 ? -1 : fcntl(fd, F_SETFL, flags | O_NONBLOCK);
 }
 
+/* Entries of a message: the header, the elements, and the padding with the trailer. */
+#define SGE_COUNT 3
+
+struct ibv_qp_cap ina_transport_room(const struct ina_transport *transport)
+{
+	/*
+	 * The ring needs receives for two windows of messages, and for one credit more than a
+	 * window.
+	 */
+	unsigned int receives = transport->receives > 2 * transport->window ? transport->receives
+	                                                                    : 2 * transport->window;
+
+	/* Room for messages or credits, a JOIN and a LEAVE, in either direction. */
+	return (struct ibv_qp_cap){.max_send_wr = transport->window + 8,
+	                           .max_recv_wr = receives + 8,
+	                           .max_send_sge = SGE_COUNT,
+	                           .max_recv_sge = SGE_COUNT};
+}
+
+/*
+ * The completion queue has room for two sends and two receives for each message of each purpose,
+ * and some for credits and partners.
+ */
+static int count_entries(const struct ina_transport *transport)
+{
+	return (int)(12 * transport->window + transport->receives + 64) + 16 * INA_PARTNERS_MAX;
+}
+
 static enum ina_status make_queues(struct ina_transport *transport, struct ina_failure *failure)
 {
 	struct ibv_context *context = transport->listener->verbs;
-	/*
-	 * Two sends and two receives for each message of each purpose, and some for credits and
-	 * partners.
-	 */
-	int entries =
-	        (int)(12 * transport->window + transport->receives + 64) + 16 * INA_PARTNERS_MAX;
+	int entries = count_entries(transport);
 
 	transport->pd = ibv_alloc_pd(context);
 	transport->channel = ibv_create_comp_channel(context);
@@ -100,7 +123,9 @@ static enum ina_status check_device(const struct ina_transport *transport,
 {
 	struct ibv_context *context = transport->listener->verbs;
 	const uint8_t number = transport->listener->port_num;
+	const struct ibv_qp_cap room = ina_transport_room(transport);
 	struct ibv_port_attr port = {0};
+	struct ibv_device_attr device;
 
 	if (ina_device_list_place(settings->device, transport->device, number) < 0)
 		return ina_fail(failure, INA_ERR_DEVICE,
@@ -108,8 +133,13 @@ static enum ina_status check_device(const struct ina_transport *transport,
 		                "\"%s\" of INA_HCA or the option device",
 		                host, number, transport->device, settings->device);
 	ibv_query_port(context, number, &port);
-	return ina_device_check(transport->device, context->device->transport_type, port.link_layer,
-	                        failure);
+	if (ina_device_check(transport->device, context->device->transport_type, port.link_layer,
+	                     failure) != INA_OK)
+		return failure->status;
+	if (ibv_query_device(context, &device) != 0)
+		return INA_OK;
+	return ina_device_check_limits(transport->device, &device, &room, count_entries(transport),
+	                               2 * INA_PURPOSE_COUNT + INA_PARTNERS_MAX, failure);
 }
 
 enum ina_status ina_transport_open(struct ina_transport *transport,

@@ -118,6 +118,9 @@ enum ina_status ina_transport_open(struct ina_transport *transport,
                                    const struct ina_settings *settings,
                                    struct ina_failure *failure);
 
+/* The work requests, and their entries, for which each queue pair has room. */
+struct ibv_qp_cap ina_transport_room(const struct ina_transport *transport);
+
 /*
  * Fills in the descriptors of the completion channel, the device and the connection manager, in
  * this order.

@@ -40,11 +40,50 @@ static void types_of_gids(void **state)
 	assert_non_null(strstr(failure.text, "ports/2/default_roce_mode"));
 }
 
+/* The limits of a ConnectX-5, with one of them lowered at a time. */
+static void limits_of_devices(void **state)
+{
+	const struct ibv_qp_cap room = {
+	        .max_send_wr = 136, .max_recv_wr = 264, .max_send_sge = 3, .max_recv_sge = 3};
+	static const struct {
+		int max_qp_wr, max_sge, max_cqe, max_qp;
+		const char *words;
+	} rows[] = {
+	        {32768, 30, 4194303, 262144, NULL},
+	        {264, 3, 1900, 17, NULL},
+	        {263, 30, 4194303, 262144,
+	         "264 receives on a connection, and the device's max_qp_wr is 263"},
+	        {135, 30, 4194303, 262144,
+	         "136 sends on a connection, and the device's max_qp_wr is 135"},
+	        {32768, 2, 4194303, 262144,
+	         "3 entries of a message, and the device's max_sge is 2"},
+	        {32768, 30, 1899, 262144,
+	         "1900 entries of a completion queue, and the device's max_cqe is 1899"},
+	        {32768, 30, 4194303, 16, "17 queue pairs, and the device's max_qp is 16"},
+	};
+	struct ina_failure failure;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const struct ibv_device_attr limits = {.max_qp_wr = rows[i].max_qp_wr,
+		                                       .max_sge = rows[i].max_sge,
+		                                       .max_cqe = rows[i].max_cqe,
+		                                       .max_qp = rows[i].max_qp};
+		enum ina_status status =
+		        ina_device_check_limits("mlx5_0", &limits, &room, 1900, 17, &failure);
+
+		assert_int_equal(status, rows[i].words ? INA_ERR_DEVICE : INA_OK);
+		if (rows[i].words && !strstr(failure.text, rows[i].words))
+			fail_msg("\"%s\" does not say \"%s\"", failure.text, rows[i].words);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(kinds_of_devices),
 	        cmocka_unit_test(types_of_gids),
+	        cmocka_unit_test(limits_of_devices),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
