@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "common/deadline.h"
+#include "hostlib/rdma/device.h"
 
 /* The longest wait, so that this rank notices the silence of others. */
 #define TICK_MS 200
@@ -153,6 +154,32 @@ static void wait(struct ina_comm *comm, struct ina_join *join)
 		ina_join_lose(join, &own);
 }
 
+/* Names the rank with the smallest MTU, if others could send larger packets. */
+static void log_mtu(struct ina_comm *comm, const struct ina_roster *roster)
+{
+	const struct ina_endpoint *ends = roster->endpoints;
+	char address[INET_ADDRSTRLEN];
+	unsigned int most = 0;
+	int least = 0;
+	int below = 0;
+
+	for (int r = 0; r < comm->ranks; r++) {
+		unsigned int path_mtu = ina_path_mtu(ends[r].mtu);
+
+		most = path_mtu > most ? path_mtu : most;
+		least = ends[r].mtu < ends[least].mtu ? r : least;
+	}
+	for (int r = 0; r < comm->ranks; r++)
+		below += ina_path_mtu(ends[r].mtu) < most;
+	if (below > 0)
+		ina_log(&comm->log,
+		        "all ranks use path MTU %u: the network interface of rank %d, at %s, has "
+		        "MTU %u; %d of %d ranks have less than the largest path MTU, %u",
+		        ina_path_mtu(ends[least].mtu), least,
+		        address_text(ends[least].address, address), ends[least].mtu, below,
+		        comm->ranks, most);
+}
+
 enum ina_status ina_comm_connect_flat(struct ina_comm *comm, const struct ina_met *met,
                                       struct ina_failure *failure)
 {
@@ -166,6 +193,7 @@ enum ina_status ina_comm_connect_flat(struct ina_comm *comm, const struct ina_me
 		close(met->listener);
 	status = ina_transport_connect(&network->transport, &comm->control, &met->roster,
 	                               comm->settings.deadline_ms, failure);
+	log_mtu(comm, &met->roster);
 	network->apart.turn = &comm->turn;
 	if (status == INA_OK)
 		ina_network_open(network, &comm->control, &comm->settings, met->roster.job_id,

@@ -3,6 +3,7 @@
 #include "opening.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "fork.h"
@@ -20,8 +21,15 @@ static void find_machines(struct ina_comm *comm, struct ina_met *met)
 	 * With the flat schedule no rank has reported its machine, so each rank counts as a
 	 * machine.
 	 */
-	for (int r = 0; r < comm->ranks; r++)
-		hosts[r] = flat ? (uint64_t)r : met->roster.endpoints[r].host;
+	for (int r = 0; r < comm->ranks; r++) {
+		const struct ina_endpoint *endpoint = &met->roster.endpoints[r];
+
+		hosts[r] = (uint64_t)r;
+		if (!flat) {
+			hosts[r] = 0;
+			memcpy(&hosts[r], endpoint->host, sizeof(endpoint->host));
+		}
+	}
 	ina_layout_make(&met->layout, met->where, hosts, comm->ranks, comm->rank,
 	                comm->settings.options.schedule);
 	comm->stats.machines = (unsigned int)met->layout.machines;
@@ -54,6 +62,7 @@ static enum ina_status meet(struct ina_comm *comm, struct ina_met *met, struct i
 {
 	struct ina_endpoint *local = &comm->network.transport.local;
 	struct ina_failure own = {INA_OK, ""};
+	uint64_t host = 0;
 	/* a child of fork() cannot be a rank of the job */
 	enum ina_status status = ina_fork_check(&own);
 
@@ -69,7 +78,8 @@ static enum ina_status meet(struct ina_comm *comm, struct ina_met *met, struct i
 	if (failure->status == INA_ERR_DEVICE && may_lack_a_device(comm))
 		*failure = (struct ina_failure){INA_OK, ""};
 	if (failure->status == INA_OK && comm->settings.options.schedule != INA_SCHEDULE_FLAT)
-		ina_layout_identity(&local->host, failure);
+		ina_layout_identity(&host, failure);
+	memcpy(local->host, &host, sizeof(local->host));
 	if (failure->status == INA_OK)
 		ina_mesh_listen(&met->listener, &local->tcp_port, &comm->settings.ports, failure);
 	if (failure->status != INA_OK)

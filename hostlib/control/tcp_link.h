@@ -15,7 +15,7 @@
 #include "votes.h"
 
 /* "INACTRL", and the version of the format below as the last byte. */
-#define INA_CONTROL_MAGIC 0x434C525443414E49u /* "INACTRLC" */
+#define INA_CONTROL_MAGIC 0x444C525443414E49u /* "INACTRLD" */
 
 enum ina_control_type {
 	INA_CONTROL_CHALLENGE = 1, /* to a caller, as the first frame of the connection */
@@ -45,7 +45,13 @@ struct ina_endpoint {
 	uint16_t port;    /* of the RDMA connection manager, network byte order; 0: no device */
 	/* where other ranks of the communicator and of its rails connect; network byte order */
 	uint16_t tcp_port;
-	uint64_t host; /* the same for all ranks of a machine that may share memory */
+	/*
+	 * Of the address's network interface, in bytes; or less, if the port carries only smaller
+	 * packets. It limits the path MTU (hostlib/rdma/device.h).
+	 */
+	uint16_t mtu;
+	/* the same for all ranks of a machine that may share memory: 6 bytes of its identity */
+	uint8_t host[6];
 };
 
 /* The job of this end, and the proof that it belongs to the job (credential.h). */

@@ -439,7 +439,7 @@ INA_API const char *ina_op_name(enum ina_op op);
  *
  * Errors: INA_ERR_ARGUMENT (options, environment), INA_ERR_MISMATCH (rank counts, two processes
  * with the same rank, window, message size, algorithm, schedule, fixed point, congestion control,
- * channels, path MTU), INA_ERR_TIMEOUT (the text names the missing ranks, or the host name that was
+ * channels), INA_ERR_TIMEOUT (the text names the missing ranks, or the host name that was
  * not resolved), INA_ERR_PEER, INA_ERR_DEVICE, INA_ERR_MEMORY, INA_ERR_AGGREGATOR, INA_ERR_SYSTEM.
  */
 INA_API enum ina_status ina_open(const struct ina_options *options, ina_comm **comm, char *why,

@@ -4,14 +4,14 @@
 
 #include <string.h>
 
-#include "address.h"
+#include "common/parse.h"
 
 #define PORT_MAX 255
 
 struct entry {
 	const char *name;
 	size_t length;
-	int port; /* 0: all ports */
+	uint64_t port; /* 0: all ports */
 };
 
 static const char *first_entry(const char *list, bool *excludes, bool *is_exact)
@@ -38,7 +38,7 @@ static bool read_entry(const char **text, struct entry *entry)
 	if (entry->length == 0 || length >= sizeof(port))
 		return false;
 	memcpy(port, colon + 1, length);
-	return ina_parse_int(port, 1, PORT_MAX, &entry->port) == 0;
+	return ina_parse_whole(port, 1, PORT_MAX, &entry->port);
 }
 
 bool ina_device_list_is_valid(const char *list)
@@ -75,7 +75,7 @@ int ina_device_list_place(const char *list, const char *device, unsigned int por
 	for (int place = 0; text && read_entry(&text, &entry); place++) {
 		if (strncmp(entry.name, device, entry.length) == 0 &&
 		    (!is_exact || !device[entry.length]) &&
-		    (entry.port == 0 || port == 0 || (unsigned int)entry.port == port))
+		    (entry.port == 0 || port == 0 || entry.port == port))
 			return excludes ? -1 : place;
 	}
 	return excludes ? 0 : -1;

@@ -95,7 +95,7 @@ static int rank_address(const struct ina_gid *gid, const struct ina_wish *wish)
 	return gid->address == wish->route ? 0 : is_in_subnet ? 1 : 2;
 }
 
-/* Sets *candidate to the best GID of a port. Returns false if there is none. */
+/* Sets *candidate to the best GID of a port. Returns false if none fits. */
 static bool consider(const struct ina_ports *ports, int number, const struct ina_wish *wish,
                      struct candidate *candidate)
 {

@@ -28,7 +28,7 @@ enum ina_status ina_completions_poll(const struct ina_completions *completions, 
 		struct ina_failure own;
 		enum ina_status status;
 
-		if (ina_queue_pairs_take(&transport->pairs, &wc[i], transport->path_mtu))
+		if (ina_queue_pairs_take(&transport->pairs, &wc[i]))
 			continue;
 		++*count;
 		status = completions->take(completions->context, &wc[i], &own);

@@ -246,6 +246,13 @@ enum ina_status ina_transport_connect(struct ina_transport *transport, struct in
 	if (!transport->endpoints)
 		return ina_fail(failure, INA_ERR_MEMORY, "no memory for the ranks' addresses");
 	memcpy(transport->endpoints, roster->endpoints, bytes);
+	transport->path_mtu = ina_path_mtu(transport->local.mtu);
+	for (int r = 0; r < transport->ranks; r++) {
+		unsigned int path_mtu = ina_path_mtu(roster->endpoints[r].mtu);
+
+		if (path_mtu < transport->path_mtu)
+			transport->path_mtu = path_mtu;
+	}
 	for (int p = 0; p < INA_PURPOSE_COUNT; p++)
 		ina_transport_set_rank_order(transport, (enum ina_purpose)p);
 	find_partners(transport);

@@ -3,11 +3,12 @@
 #include "device.h"
 
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "choice.h"
 #include "hostlib/options/address.h"
+
+/* GRH, UDP, BTH, XRCETH, AtomicETH and iCRC: Linux' iboe_get_mtu(). */
+#define HEADERS_BYTES (40 + 8 + 12 + 4 + 28 + 4)
 
 bool ina_device_is_any(void)
 {
@@ -46,22 +47,6 @@ bool ina_device_has(uint32_t address)
 	}
 	ina_ports_free(&ports);
 	return has;
-}
-
-/* The address from which this host would connect to rank 0, or 0. Sends no packet. */
-static uint32_t route_address(const struct sockaddr_in *root)
-{
-	struct sockaddr_in local = {0};
-	socklen_t size = sizeof(local);
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-
-	if (fd < 0)
-		return 0;
-	if (connect(fd, (const struct sockaddr *)root, sizeof(*root)) != 0 ||
-	    getsockname(fd, (struct sockaddr *)&local, &size) != 0)
-		local.sin_addr.s_addr = 0;
-	close(fd);
-	return local.sin_addr.s_addr;
 }
 
 static enum ina_status no_choice(const struct ina_ports *ports, const char *list,
@@ -119,7 +104,7 @@ enum ina_status ina_device_find(const struct ina_settings *settings, struct sock
 	*address = (struct sockaddr_in){.sin_family = AF_INET, .sin_addr = settings->bind.sin_addr};
 	if (address->sin_addr.s_addr != 0 && !settings->device[0])
 		return INA_OK;
-	address->sin_addr.s_addr = route_address(&settings->root);
+	address->sin_addr.s_addr = ina_route_address(&settings->root);
 	if (address->sin_addr.s_addr == 0 && !settings->device[0])
 		return ina_fail(failure, INA_ERR_SYSTEM,
 		                "this host has no route to rank 0; is the network up?");
@@ -176,6 +161,23 @@ enum ina_status ina_device_check_limits(const char *device, const struct ibv_dev
 			                rows[i].limit, rows[i].remedy);
 	}
 	return INA_OK;
+}
+
+uint16_t ina_device_mtu(enum ibv_mtu active_mtu, uint32_t interface_mtu)
+{
+	uint16_t port_mtu = (uint16_t)((128u << active_mtu) + HEADERS_BYTES);
+	uint16_t mtu = interface_mtu > UINT16_MAX ? UINT16_MAX : (uint16_t)interface_mtu;
+
+	return mtu == 0 || ina_path_mtu(port_mtu) < ina_path_mtu(mtu) ? port_mtu : mtu;
+}
+
+unsigned int ina_path_mtu(uint16_t mtu)
+{
+	unsigned int path_mtu = 4096;
+
+	while (path_mtu > 256 && path_mtu + HEADERS_BYTES > mtu)
+		path_mtu /= 2;
+	return path_mtu;
 }
 
 enum ina_status ina_device_check_gid(const char *device, unsigned int port, uint32_t type,

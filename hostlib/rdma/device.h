@@ -50,6 +50,15 @@ enum ina_status ina_device_check_limits(const char *device, const struct ibv_dev
                                         struct ina_failure *failure);
 
 /*
+ * The MTU of a network interface (0: unknown), or less, if the port's MTU is smaller than the path
+ * MTU that would fit.
+ */
+uint16_t ina_device_mtu(enum ibv_mtu active_mtu, uint32_t interface_mtu);
+
+/* The path MTU that Linux chooses for this MTU, in bytes: packets with all headers must fit. */
+unsigned int ina_path_mtu(uint16_t mtu);
+
+/*
  * Refuses the type of the GID with which the connection manager has connected (enum ibv_gid_type).
  * Returns INA_OK, or INA_ERR_DEVICE with the commands that make RoCE v2 its default.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Queue pairs with a flow label. */
+/* Queue pairs with a flow label and a path MTU. */
 #include "label.h"
 
 #include <errno.h>
@@ -22,11 +22,11 @@ uint32_t ina_flow_label(unsigned int tree)
 }
 
 int ina_label_connect(struct rdma_cm_id *id, struct rdma_conn_param *parameters,
-                      struct ibv_qp **labelled)
+                      struct ibv_qp **hidden)
 {
-	*labelled = id->qp;
+	*hidden = id->qp;
 	id->qp = NULL;
-	parameters->qp_num = (*labelled)->qp_num;
+	parameters->qp_num = (*hidden)->qp_num;
 	return rdma_connect(id, parameters);
 }
 
@@ -55,15 +55,15 @@ int ina_label_accept(struct rdma_cm_id *id, struct rdma_conn_param *parameters)
 	return failed;
 }
 
-int ina_label_finish(struct rdma_cm_id *id, struct ibv_qp **labelled)
+int ina_label_finish(struct rdma_cm_id *id, struct ibv_qp **hidden)
 {
-	int error = make_ready(*labelled);
+	int error = make_ready(*hidden);
 
 	if (error == 0 && rdma_establish(id) != 0)
 		error = errno;
 	if (error != 0)
 		return error;
-	id->qp = *labelled;
-	*labelled = NULL;
+	id->qp = *hidden;
+	*hidden = NULL;
 	return 0;
 }

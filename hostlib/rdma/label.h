@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Connections whose packets have a chosen UDP source port, from which switches learn their tree
- * (docs/protocol.md, Trees). Devices derive the port from the flow label in the queue pair's
- * address vector, but librdmacm fills in that vector and offers no option for the label. So the
- * functions here take these queue pairs from state to state, and hide them from librdmacm in the
- * meantime.
+ * Connections with values that librdmacm offers no option for: a chosen UDP source port, from which
+ * switches learn their tree (docs/protocol.md, Trees), and the smallest path MTU of all ranks.
+ * Devices derive the port from the flow label in the queue pair's address vector. So the functions
+ * here take all queue pairs from state to state, and hide them from librdmacm in the meantime.
  */
 #ifndef INA_RDMA_LABEL_H
 #define INA_RDMA_LABEL_H
@@ -16,16 +15,16 @@ uint32_t ina_flow_label(unsigned int tree);
 
 /*
  * Connects with these parameters; id has a fresh queue pair (queue_pair.h). The call takes the
- * queue pair from the id and stores it in *labelled; ina_label_finish() gives it back. Returns 0,
+ * queue pair from the id and stores it in *hidden; ina_label_finish() gives it back. Returns 0,
  * or -1 with errno.
  */
 int ina_label_connect(struct rdma_cm_id *id, struct rdma_conn_param *parameters,
-                      struct ibv_qp **labelled);
+                      struct ibv_qp **hidden);
 
 /*
  * Accepts a connection request with these parameters; id has a fresh queue pair. Its
- * acknowledgements follow the tree too. The queue pair is ready afterwards. Returns 0, or -1 with
- * errno.
+ * acknowledgements have the flow label too; 0: the device chooses the port. path_mtu is in bytes.
+ * The queue pair is ready afterwards. Returns 0, or -1 with errno.
  */
 int ina_label_accept(struct rdma_cm_id *id, struct rdma_conn_param *parameters);
 
@@ -33,6 +32,6 @@ int ina_label_accept(struct rdma_cm_id *id, struct rdma_conn_param *parameters);
  * Called when the other side has answered: makes the queue pair ready and gives it back to the id.
  * Returns 0 or an errno.
  */
-int ina_label_finish(struct rdma_cm_id *id, struct ibv_qp **labelled);
+int ina_label_finish(struct rdma_cm_id *id, struct ibv_qp **hidden);
 
 #endif

@@ -46,7 +46,8 @@ static enum ina_status make_qp(struct ina_transport *transport, struct rdma_cm_i
 		return ina_fail(failure, INA_ERR_DEVICE, "%s: cannot create a queue pair: %s",
 		                transport->device, strerror(errno));
 	if (ina_queue_pair_add(&transport->pairs, id, room.max_send_wr, room.max_recv_wr,
-	                       aggregates ? ina_flow_label(transport->tree) : 0) != 0)
+	                       aggregates ? ina_flow_label(transport->tree) : 0,
+	                       transport->path_mtu) != 0)
 		return ina_fail(failure, INA_ERR_MEMORY, "no memory for a queue pair's requests");
 	if (rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &transport->ack_timeout,
 	                    sizeof(transport->ack_timeout)) != 0)
@@ -76,7 +77,7 @@ struct end {
 	const struct ina_endpoint *endpoint;
 	struct rdma_cm_id **id;
 	bool *ready;
-	struct ibv_qp **labelled; /* NULL: librdmacm makes the whole connection */
+	struct ibv_qp **hidden; /* the place of the queue pair while it connects */
 };
 
 #define ENDS_MAX (2 * INA_PURPOSE_COUNT + INA_PARTNERS_MAX)
@@ -89,14 +90,13 @@ static int list_ends(struct ina_transport *transport, struct end ends[ENDS_MAX])
 	for (enum ina_purpose p = 0; p < INA_PURPOSE_COUNT; p++) {
 		struct ina_connection *connection = &transport->connections[p];
 
-		ends[count++] =
-		        (struct end){p,
-		                     true,
-		                     transport->next[p].rank,
-		                     &transport->next[p].endpoint,
-		                     &connection->tx,
-		                     &connection->tx_ready,
-		                     p == INA_PURPOSE_AGGREGATE ? &connection->labelled : NULL};
+		ends[count++] = (struct end){p,
+		                             true,
+		                             transport->next[p].rank,
+		                             &transport->next[p].endpoint,
+		                             &connection->tx,
+		                             &connection->tx_ready,
+		                             &connection->hidden};
 		ends[count++] = (struct end){p,
 		                             false,
 		                             transport->previous[p].rank,
@@ -108,13 +108,10 @@ static int list_ends(struct ina_transport *transport, struct end ends[ENDS_MAX])
 	for (int i = 0; i < transport->partner_count; i++) {
 		struct ina_partner *partner = &transport->partners[i];
 
-		ends[count++] = (struct end){INA_PURPOSE_PARTNER,
-		                             transport->rank < partner->rank,
-		                             partner->rank,
-		                             &partner->endpoint,
-		                             &partner->id,
-		                             &partner->ready,
-		                             NULL};
+		ends[count++] = (struct end){INA_PURPOSE_PARTNER, transport->rank < partner->rank,
+		                             partner->rank,       &partner->endpoint,
+		                             &partner->id,        &partner->ready,
+		                             &partner->hidden};
 	}
 	return count;
 }
@@ -176,13 +173,10 @@ static enum ina_status request_connection(struct ina_transport *transport, const
 	};
 	struct rdma_conn_param parameters = connection_parameters(transport, &data);
 	enum ina_status status = make_qp(transport, *end->id, end->purpose, failure);
-	int failed;
 
 	if (status != INA_OK)
 		return status;
-	failed = end->labelled ? ina_label_connect(*end->id, &parameters, end->labelled)
-	                       : rdma_connect(*end->id, &parameters);
-	if (failed)
+	if (ina_label_connect(*end->id, &parameters, end->hidden) != 0)
 		return ina_fail(failure, INA_ERR_DEVICE, "cannot connect to rank %d: %s", end->rank,
 		                strerror(errno));
 	return INA_OK;
@@ -208,7 +202,6 @@ static enum ina_status answer_request(struct ina_transport *transport, struct rd
 	struct end ends[ENDS_MAX];
 	int count = list_ends(transport, ends);
 	int place = 0;
-	int failed;
 	enum ina_status status;
 
 	if (event->param.conn.private_data && event->param.conn.private_data_len >= sizeof(data))
@@ -227,19 +220,17 @@ static enum ina_status answer_request(struct ina_transport *transport, struct rd
 	status = make_qp(transport, id, ends[place].purpose, failure);
 	if (status != INA_OK)
 		return status;
-	failed = ends[place].purpose == INA_PURPOSE_AGGREGATE ? ina_label_accept(id, &parameters)
-	                                                      : rdma_accept(id, &parameters);
-	if (failed)
+	if (ina_label_accept(id, &parameters) != 0)
 		return ina_fail(failure, INA_ERR_DEVICE,
 		                "cannot accept the connection of rank %d: %s", ends[place].rank,
 		                strerror(errno));
 	return INA_OK;
 }
 
-static enum ina_status finish_labelled(struct ina_transport *transport, const struct end *end,
-                                       struct ina_failure *failure)
+static enum ina_status finish(struct ina_transport *transport, const struct end *end,
+                              struct ina_failure *failure)
 {
-	int error = ina_label_finish(*end->id, end->labelled);
+	int error = ina_label_finish(*end->id, end->hidden);
 
 	if (error != 0)
 		return ina_fail(failure, INA_ERR_DEVICE,
@@ -263,7 +254,7 @@ static enum ina_status go_on_connecting(struct ina_transport *transport, const s
 	case RDMA_CM_EVENT_ROUTE_RESOLVED:
 		return request_connection(transport, end, failure);
 	case RDMA_CM_EVENT_CONNECT_RESPONSE:
-		return finish_labelled(transport, end, failure);
+		return finish(transport, end, failure);
 	case RDMA_CM_EVENT_ESTABLISHED:
 		*end->ready = true;
 		return INA_OK;

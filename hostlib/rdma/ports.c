@@ -4,11 +4,11 @@
 
 #include <errno.h>
 #include <ifaddrs.h>
-#include <netinet/in.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 /* The IPv4 address of a GID of the form ::ffff:a.b.c.d, or 0. */
@@ -23,16 +23,59 @@ static uint32_t gid_address(const union ibv_gid *gid)
 	return address;
 }
 
-static uint32_t find_mask(const struct ifaddrs *interfaces, uint32_t address)
+static const struct ifaddrs *find_interface(const struct ifaddrs *interfaces, uint32_t address)
 {
 	for (const struct ifaddrs *i = interfaces; i; i = i->ifa_next) {
 		const struct sockaddr_in *own = (const void *)i->ifa_addr;
-		const struct sockaddr_in *mask = (const void *)i->ifa_netmask;
 
-		if (own && mask && own->sin_family == AF_INET && own->sin_addr.s_addr == address)
-			return mask->sin_addr.s_addr;
+		if (own && own->sin_family == AF_INET && own->sin_addr.s_addr == address)
+			return i;
 	}
-	return 0;
+	return NULL;
+}
+
+static uint32_t find_mask(const struct ifaddrs *interfaces, uint32_t address)
+{
+	const struct ifaddrs *found = find_interface(interfaces, address);
+	const struct sockaddr_in *mask = found ? (const void *)found->ifa_netmask : NULL;
+
+	return mask ? mask->sin_addr.s_addr : 0;
+}
+
+uint32_t ina_interface_mtu(uint32_t address)
+{
+	struct ifaddrs *interfaces;
+	struct ifreq request = {0};
+	uint32_t mtu = 0;
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	if (fd >= 0 && getifaddrs(&interfaces) == 0) {
+		const struct ifaddrs *found = find_interface(interfaces, address);
+
+		if (found)
+			snprintf(request.ifr_name, sizeof(request.ifr_name), "%s", found->ifa_name);
+		if (found && ioctl(fd, SIOCGIFMTU, &request) == 0)
+			mtu = (uint32_t)request.ifr_mtu;
+		freeifaddrs(interfaces);
+	}
+	if (fd >= 0)
+		close(fd);
+	return mtu;
+}
+
+uint32_t ina_route_address(const struct sockaddr_in *root)
+{
+	struct sockaddr_in local = {0};
+	socklen_t size = sizeof(local);
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return 0;
+	if (connect(fd, (const struct sockaddr *)root, sizeof(*root)) != 0 ||
+	    getsockname(fd, (struct sockaddr *)&local, &size) != 0)
+		local.sin_addr.s_addr = 0;
+	close(fd);
+	return local.sin_addr.s_addr;
 }
 
 /* May this process run on a processor of the device's NUMA node? */

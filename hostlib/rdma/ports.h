@@ -5,6 +5,7 @@
 
 #include <infiniband/verbs.h>
 #include <net/if.h>
+#include <netinet/in.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -41,5 +42,11 @@ struct ina_ports {
  */
 bool ina_ports_read(struct ina_ports *ports);
 void ina_ports_free(struct ina_ports *ports);
+
+/* The address from which this host would connect to rank 0, or 0. Sends no packet. */
+uint32_t ina_route_address(const struct sockaddr_in *root);
+
+/* The MTU of the network interface that has this address, or 0. */
+uint32_t ina_interface_mtu(uint32_t address);
 
 #endif

@@ -28,13 +28,14 @@ static void free_pair(struct ina_queue_pair *pair)
 }
 
 int ina_queue_pair_add(struct ina_queue_pairs *pairs, struct rdma_cm_id *id, uint32_t sends,
-                       uint32_t receives, uint32_t flow_label)
+                       uint32_t receives, uint32_t flow_label, unsigned int path_mtu)
 {
 	struct ina_queue_pair *pair = calloc(1, sizeof(*pair));
 
 	if (!pair)
 		return ENOMEM;
-	*pair = (struct ina_queue_pair){.id = id, .qp = id->qp, .flow_label = flow_label};
+	*pair = (struct ina_queue_pair){
+	        .id = id, .qp = id->qp, .flow_label = flow_label, .path_mtu = path_mtu};
 	if (pairs->count == INA_QUEUE_PAIRS_MAX || !make_room(&pair->sends, sends) ||
 	    !make_room(&pair->receives, receives)) {
 		free_pair(pair);
@@ -73,6 +74,15 @@ void ina_queue_pair_stop(struct ibv_qp *qp)
 	set_state(qp, IBV_QPS_ERR);
 }
 
+static enum ibv_mtu mtu_of(unsigned int bytes)
+{
+	enum ibv_mtu mtu = IBV_MTU_256;
+
+	while (128u << mtu < bytes)
+		mtu++;
+	return mtu;
+}
+
 int ina_queue_pair_go_to(const struct ina_queue_pair *pair, enum ibv_qp_state state)
 {
 	struct ibv_qp_attr attributes = {.qp_state = state};
@@ -82,6 +92,8 @@ int ina_queue_pair_go_to(const struct ina_queue_pair *pair, enum ibv_qp_state st
 		return errno;
 	if (mask & IBV_QP_AV && pair->flow_label != 0)
 		attributes.ah_attr.grh.flow_label = pair->flow_label;
+	if (mask & IBV_QP_PATH_MTU)
+		attributes.path_mtu = mtu_of(pair->path_mtu);
 	/* The connection manager knows the numbers of the first packets. */
 	attributes.rq_psn = (attributes.rq_psn + pair->receives.packets) & PSN_MASK;
 	attributes.sq_psn = (attributes.sq_psn + pair->sends.packets) & PSN_MASK;
@@ -223,8 +235,7 @@ static bool fail(struct ina_queue_pair *pair, struct ina_work_queue *queue, stru
 	return !pair->is_over;
 }
 
-bool ina_queue_pairs_take(const struct ina_queue_pairs *pairs, struct ibv_wc *wc,
-                          unsigned int path_mtu)
+bool ina_queue_pairs_take(const struct ina_queue_pairs *pairs, struct ibv_wc *wc)
 {
 	struct ina_queue_pair *pair = NULL;
 	struct ina_work_queue *queue;
@@ -239,7 +250,7 @@ bool ina_queue_pairs_take(const struct ina_queue_pairs *pairs, struct ibv_wc *wc
 	if (wc->status == IBV_WC_RETRY_EXC_ERR || wc->status == IBV_WC_WR_FLUSH_ERR)
 		return fail(pair, queue, wc);
 	if (wc->status == IBV_WC_SUCCESS)
-		finish(queue, wc, path_mtu);
+		finish(queue, wc, pair->path_mtu);
 	else
 		pair->is_over = true;
 	return false;

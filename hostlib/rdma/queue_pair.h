@@ -64,7 +64,8 @@ struct ina_work_queue {
 struct ina_queue_pair {
 	struct rdma_cm_id *id;
 	struct ibv_qp *qp;
-	uint32_t flow_label; /* 0: the device chooses the UDP source port */
+	uint32_t flow_label;   /* 0: the device chooses the UDP source port */
+	unsigned int path_mtu; /* bytes */
 	struct ina_work_queue sends;
 	struct ina_work_queue receives;
 	bool has_failed; /* the device completes all requests with errors; none is posted */
@@ -85,7 +86,7 @@ struct ina_queue_pairs {
  * of them. Returns 0 or an errno.
  */
 int ina_queue_pair_add(struct ina_queue_pairs *pairs, struct rdma_cm_id *id, uint32_t sends,
-                       uint32_t receives, uint32_t flow_label);
+                       uint32_t receives, uint32_t flow_label, unsigned int path_mtu);
 
 /* Called before the queue pair is destroyed. */
 void ina_queue_pair_remove(struct ina_queue_pairs *pairs, struct ibv_qp *qp);
@@ -105,8 +106,7 @@ int ina_queue_pair_receive(struct ibv_qp *qp, struct ibv_recv_wr *request);
  * or has been; then the completion says nothing about it. After the last completion of a queue pair
  * that could not be revived, returns false, with the status with which it failed.
  */
-bool ina_queue_pairs_take(const struct ina_queue_pairs *pairs, struct ibv_wc *wc,
-                          unsigned int path_mtu);
+bool ina_queue_pairs_take(const struct ina_queue_pairs *pairs, struct ibv_wc *wc);
 
 /*
  * Called when the completion queue is empty. A receive that was posted when its queue pair had

@@ -11,6 +11,7 @@
 
 #include "device.h"
 #include "hostlib/options/device_list.h"
+#include "ports.h"
 #include "wire/ina_wire.h"
 
 static int set_nonblocking(int fd)
@@ -117,7 +118,8 @@ static enum ina_status refuse_address(const struct ina_settings *settings, const
 	                from, strerror(errno));
 }
 
-static enum ina_status check_device(const struct ina_transport *transport,
+/* Checks the device, and finds out the largest packets that it can send and receive. */
+static enum ina_status check_device(struct ina_transport *transport,
                                     const struct ina_settings *settings, const char *host,
                                     struct ina_failure *failure)
 {
@@ -133,6 +135,8 @@ static enum ina_status check_device(const struct ina_transport *transport,
 		                "\"%s\" of INA_HCA or the option device",
 		                host, number, transport->device, settings->device);
 	ibv_query_port(context, number, &port);
+	transport->local.mtu =
+	        ina_device_mtu(port.active_mtu, ina_interface_mtu(transport->local.address));
 	if (ina_device_check(transport->device, context->device->transport_type, port.link_layer,
 	                     failure) != INA_OK)
 		return failure->status;
@@ -248,8 +252,8 @@ static void drop(struct ina_transport *transport, struct ina_connection *connect
 {
 	bool was_made = connection->tx || connection->rx;
 
-	if (connection->labelled)
-		connection->tx->qp = connection->labelled;
+	if (connection->hidden)
+		connection->tx->qp = connection->hidden;
 	if (!was_made && transport->kept_count == 0)
 		return; /* there may be no device */
 	if (ina_transport_is_up(transport)) {
@@ -278,9 +282,13 @@ void ina_transport_disconnect(struct ina_transport *transport)
 	for (int p = 0; p < INA_PURPOSE_COUNT; p++)
 		ina_transport_drop(transport, (enum ina_purpose)p);
 	for (int i = 0; i < transport->partner_count; i++) {
-		if (transport->partners[i].ready)
-			rdma_disconnect(transport->partners[i].id);
-		destroy_id(transport, transport->partners[i].id);
+		struct ina_partner *partner = &transport->partners[i];
+
+		if (partner->hidden)
+			partner->id->qp = partner->hidden;
+		if (partner->ready)
+			rdma_disconnect(partner->id);
+		destroy_id(transport, partner->id);
 	}
 	transport->partner_count = 0;
 	end_kept(transport);

@@ -32,11 +32,8 @@ struct ina_connection {
 	bool tx_ready;
 	bool rx_ready;
 	bool wanted; /* it is being made, or exists */
-	/*
-	 * The queue pair of tx while libina itself takes it from state to state (label.h);
-	 * otherwise NULL.
-	 */
-	struct ibv_qp *labelled;
+	/* The queue pair of tx while librdmacm does not know it (label.h); otherwise NULL. */
+	struct ibv_qp *hidden;
 };
 
 /* A neighbour in a ring of connections. */
@@ -50,6 +47,7 @@ struct ina_partner {
 	int rank;
 	struct ina_endpoint endpoint;
 	struct rdma_cm_id *id;
+	struct ibv_qp *hidden; /* as of a connection that tx stands for */
 	bool ready;
 };
 
@@ -88,7 +86,7 @@ struct ina_transport {
 	struct ina_failure attempt; /* the first error of the connections that are being made */
 	/* connection requests that came from none of this rank's neighbours and partners */
 	uint64_t unknown_peers;
-	unsigned int path_mtu; /* path MTU of the connection to the successor, in bytes */
+	unsigned int path_mtu; /* of all connections, in bytes: the smallest of all ranks */
 	char device[64];
 	/*
 	 * Ends of connections that were dropped while the port was down. They are destroyed when

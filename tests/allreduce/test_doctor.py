@@ -89,11 +89,11 @@ def test_another_address():
 
 def test_mtus_that_differ():
     code, ranks = doctor(2, "model", before=on_rank_1("ip link set vec0 mtu 1500"))
-    assert code == 1
+    assert code == 0
     assert ranks[1]["MTU"] == ("ok", "packets of 1024 bytes, because vec0 has MTU 1500; for 4096: ip link set vec0 mtu 4200, on "
                                      "all hosts and switches")
     for lines in ranks:
-        assert lines["neighbours"][0] == "FAIL" and "rank 1 has path MTU 1024, rank 0 has 4096" in lines["neighbours"][1]
+        assert lines["neighbours"][0] == "ok" and lines["neighbours"][1].endswith("path MTU 1024")
 
 
 def test_small_packets():

@@ -18,6 +18,20 @@ DOWN = "ip link set vec0 down; sleep 1; ip link set vec0 up"
 ADDRESS = ("ip addr del 192.0.2.2/16 dev vec0; sleep 0.5; ip addr add 192.0.2.2/16 dev vec0", "address 192.0.2.2")
 
 
+@pytest.mark.parametrize("aggregator, algorithm", [("model", "ina"), ("off", "ring")])
+def test_the_smallest_mtu_is_used_by_all(tmp_path, aggregator, algorithm):
+    """Two hosts whose interfaces have smaller MTUs before the job: no rank sends larger packets, and each knows whom to blame."""
+    command = ('case $INA_RANK in 1) ip link set vec0 mtu 700 ;; 2) ip link set vec0 mtu 1500 ;; esac; '
+               'INA_LOG=info exec "$0" -b 4 -e 256K -f 256 -n 1 --algorithm "$1"')
+    result = run(tmp_path, N, ["--aggregator", aggregator, *VIRTUAL], ["sh", "-c", command, PERF, algorithm])
+    assert result.code == 0, result
+    reason = "all ranks use path MTU 512: the network interface of rank 1, at 192.0.2.2, has MTU 700; 2 of 4 ranks have less than the largest path MTU, 4096"
+    assert result.err.count(reason) == N, result
+    assert len(re.findall(r"GID 1 ::ffff:192.0.2.\d, path MTU 512, ", result.err)) == N, result
+    rows = [line.split() for line in result.out.splitlines() if re.match(r"\[0\] +\d+ ", line)]
+    assert len(rows) == 3 and all(row[5] == algorithm and row[-1] == "0" for row in rows), result
+
+
 def change(tmp_path, aggregator, what, time):
     command = f'if [ $INA_RANK = {HOST} ]; then (sleep 1; {what}) & fi; INA_LOG=info exec "$0" {CALLS}'
     return run(tmp_path, N, ["--aggregator", aggregator, *time], ["sh", "-c", command, CHECK])

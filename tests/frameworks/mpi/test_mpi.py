@@ -108,12 +108,12 @@ def broken(job, what, rank=1):
 
 @pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
 def test_what_cannot_be_opened_is_left_to_mpi(tmp_path, mpi):
-    """All ranks fall back within seconds, with one line that gives the reason: a wrong INA_BIND at rank 1 and at rank 0, another
-    MTU, no device. If nothing is wrong, there is no such line."""
+    """All ranks fall back within seconds, with one line that gives the reason: a wrong INA_BIND at rank 1 and at rank 0,
+    another option, no device. If nothing is wrong, there is no such line."""
     left = interposed(tmp_path, mpi, [BUILD / f"check_opening-{mpi}", "left"])
     result = run_jobs(tmp_path, mpi, [
         left, broken(left, "export INA_BIND=127.0.0.1"), broken(left, "export INA_BIND=127.0.0.1", 0),
-        broken(left, "ip link set vec0 mtu 1500"), interposed(tmp_path, mpi, [BUILD / f"check_collectives-{mpi}"]),
+        broken(left, "export INA_CONGESTION_CONTROL=1"), interposed(tmp_path, mpi, [BUILD / f"check_collectives-{mpi}"]),
         broken(left, "rdma link del rxe0")], hosts=3)
     assert result.code == 0, result
     text = result.out + result.err
@@ -121,13 +121,13 @@ def test_what_cannot_be_opened_is_left_to_mpi(tmp_path, mpi):
     reasons = re.findall("ina-mpi: large collectives are left to MPI: (.*)", text)
     wrong_bind = ": no RDMA device of its host has the address 127.0.0.1 of INA_BIND"
     assert reasons[:2] == ["rank 1" + wrong_bind, "rank 0" + wrong_bind], result
-    # The second program has a communicator with another rank 0, which gives the reason too.
-    assert len(reasons) == 6 and all(re.search("rank [12] has path MTU 1024", reason) for reason in reasons[2:5]), result
-    assert reasons[5].startswith("rank 1: ") and "no RDMA device" in reasons[5], result
+    # A communicator of the second program has another rank 0, which may give the reason too.
+    assert len(reasons) >= 4 and all(re.search("rank [12] has congestion control o", reason) for reason in reasons[2:-1]), result
+    assert reasons[-1].startswith("rank 1: ") and "no RDMA device" in reasons[-1], result
     assert max(map(float, re.findall(r"the first took ([0-9.]+) s", text))) < 15, result
     rows = table(tmp_path)
     for call in ("MPI_Allreduce", "MPI_Iallreduce"):
-        assert rows[call, "libina could not be opened; see stderr"][3] > 12, rows
+        assert rows[call, "libina could not be opened; see stderr"][3] >= 12, rows
         assert rows[call, "a rank cannot take part; see its stderr"][3] == 3 * 12, rows
 
 

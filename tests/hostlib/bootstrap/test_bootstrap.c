@@ -502,7 +502,7 @@ static void another_version_at_rank_0(void **state)
 	finish(ranks, 1);
 	all_get(ranks, 1, INA_ERR_TIMEOUT,
 	        "refused: a process with version 7 of libina's control protocol; this rank has "
-	        "version C");
+	        "version D");
 	close_all(ranks, 1);
 }
 
@@ -528,7 +528,7 @@ static void another_version_of_rank_0(void **state)
 	finish(&ranks[1], 1);
 	close(listener); /* it called again, and was not answered */
 	all_get(&ranks[1], 1, INA_ERR_TIMEOUT,
-	        "it has version 8 of libina's control protocol, this rank has C");
+	        "it has version 8 of libina's control protocol, this rank has D");
 	close_all(&ranks[1], 1);
 }
 

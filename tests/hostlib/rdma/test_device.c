@@ -78,12 +78,36 @@ static void limits_of_devices(void **state)
 	}
 }
 
+/* Linux' iboe_get_mtu(): 4096, 2048, 1024, 512 or 256, with 96 bytes of headers. */
+static void path_mtus(void **state)
+{
+	(void)state;
+	assert_int_equal(ina_path_mtu(65535), 4096);
+	assert_int_equal(ina_path_mtu(4200), 4096);
+	assert_int_equal(ina_path_mtu(4192), 4096);
+	assert_int_equal(ina_path_mtu(4191), 2048);
+	assert_int_equal(ina_path_mtu(1500), 1024);
+	assert_int_equal(ina_path_mtu(608), 512);
+	assert_int_equal(ina_path_mtu(607), 256);
+	assert_int_equal(ina_path_mtu(1), 256);
+
+	assert_int_equal(ina_device_mtu(IBV_MTU_4096, 4200), 4200);
+	assert_int_equal(ina_device_mtu(IBV_MTU_1024, 1500), 1500);
+	assert_int_equal(ina_device_mtu(IBV_MTU_4096, 65536), 65535);
+	/* the port carries less than its interface, or the interface is unknown */
+	assert_int_equal(ina_device_mtu(IBV_MTU_1024, 9000), 1120);
+	assert_int_equal(ina_device_mtu(IBV_MTU_2048, 0), 2144);
+	/* the interface carries less than the port, as a VLAN's may */
+	assert_int_equal(ina_device_mtu(IBV_MTU_4096, 1500), 1500);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(kinds_of_devices),
 	        cmocka_unit_test(types_of_gids),
 	        cmocka_unit_test(limits_of_devices),
+	        cmocka_unit_test(path_mtus),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -94,7 +94,7 @@ static int open_pair(void **state)
 	memset(&pairs, 0, sizeof(pairs));
 	manager_errno = 0;
 	told[0] = 0;
-	return ina_queue_pair_add(&pairs, &id, 4, 3, LABEL);
+	return ina_queue_pair_add(&pairs, &id, 4, 3, LABEL, PATH_MTU);
 }
 
 static int close_pair(void **state)
@@ -129,7 +129,7 @@ static bool complete(enum ina_work work, uint32_t name, enum ibv_wc_status statu
 	                    .byte_len = bytes,
 	                    .qp_num = NUMBER};
 
-	return ina_queue_pairs_take(&pairs, &wc, PATH_MTU);
+	return ina_queue_pairs_take(&pairs, &wc);
 }
 
 static bool sent(uint32_t name, enum ibv_wc_status status)
