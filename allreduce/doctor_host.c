@@ -14,6 +14,8 @@
 #include <unistd.h>
 
 #include "finding.h"
+#include "hostlib/options/device_list.h"
+#include "hostlib/rdma/choice.h"
 #include "library_options.h"
 
 #define RDMA_CM "/dev/infiniband/rdma_cm"
@@ -29,116 +31,159 @@
 
 #define TRIAL_BYTES (16u << 20)
 
-/* The GID that libina would use, with its device and port. */
+/* The port and the GID that libina would use or, if it finds none, a port to find fault with. */
 struct place {
+	struct ina_ports ports;
+	const struct ina_port *port;
+	const struct ina_gid *gid; /* NULL: none */
+	const char *list;          /* INA_HCA */
 	struct ibv_context *context;
-	struct ibv_port_attr port;
-	struct ibv_gid_entry gid;
-	char address[INET_ADDRSTRLEN];
-	char netdev[IF_NAMESIZE];
+	struct ibv_port_attr attributes;
 };
 
-static const char *device_name(const struct place *place)
+static const char *netdev_of(const struct place *place)
 {
-	return ibv_get_device_name(place->context->device);
+	return place->gid                   ? place->gid->netdev
+	       : place->port->gid_count > 0 ? place->port->gids[0].netdev
+	                                    : "NETDEV";
 }
 
-/*
- * True for a RoCE v2 GID of an IPv4 address, ::ffff:a.b.c.d, and of the address `bind` unless that
- * is NULL.
- */
-static bool is_wanted(const struct ibv_gid_entry *gid, const char *bind, char *address)
+/* Is the port a better subject than the other: by its address, or since less is wrong with it? */
+static bool is_closer(const struct ina_port *port, const struct ina_port *other, uint32_t bind)
 {
-	static const uint8_t prefix[12] = {[10] = 0xff, [11] = 0xff};
-
-	if (gid->gid_type != IBV_GID_TYPE_ROCE_V2 ||
-	    memcmp(gid->gid.raw, prefix, sizeof(prefix)) != 0)
-		return false;
-	inet_ntop(AF_INET, gid->gid.raw + sizeof(prefix), address, INET_ADDRSTRLEN);
-	return !bind || strcmp(bind, address) == 0;
-}
-
-static bool find_gid(struct place *place, const char *bind)
-{
-	for (uint32_t g = 0; g < (uint32_t)place->port.gid_tbl_len; g++) {
-		if (ibv_query_gid_ex(place->context, 1, g, &place->gid, 0) == 0 &&
-		    is_wanted(&place->gid, bind, place->address)) {
-			if (!if_indextoname(place->gid.ndev_ifindex, place->netdev))
-				snprintf(place->netdev, sizeof(place->netdev), "?");
+	for (int i = 0; i < port->gid_count; i++) {
+		if (port->gids[i].address == bind)
 			return true;
-		}
 	}
-	return false;
+	return !other || ina_port_fault(port) > ina_port_fault(other);
 }
 
-/* Opens the device that has the GID, or else any device, so that later checks have a subject. */
-static bool find_place(struct ibv_device **devices, int count, const char *bind,
-                       struct place *place, bool *has_gid)
+/* Chooses as libina does. Without a choice, place->gid stays NULL. */
+static void choose(struct place *place, uint32_t bind)
 {
-	*has_gid = false;
-	for (int i = 0; i < count && !*has_gid; i++) {
-		struct ibv_context *before = place->context;
+	char root[INET_ADDRSTRLEN + sizeof(":65535")];
+	struct sockaddr_in address = {.sin_family = AF_INET};
+	struct ina_wish wish = {.list = place->list, .bind = bind};
+	struct ina_choice choice;
 
-		place->context = ibv_open_device(devices[i]);
-		if (!place->context) {
-			place->context = before;
-			continue;
-		}
-		if (before)
-			ibv_close_device(before);
-		if (ibv_query_port(place->context, 1, &place->port) == 0)
-			*has_gid = find_gid(place, bind);
+	/* libina also takes names, and other variables; "neighbours" says which device it uses. */
+	if (!library_options_value("INA_ROOT", root, sizeof(root)))
+		root[0] = '\0';
+	root[strcspn(root, ":")] = '\0';
+	if (inet_pton(AF_INET, root, &address.sin_addr) == 1) {
+		wish.root = address.sin_addr.s_addr;
+		wish.route = ina_route_address(&address);
 	}
-	return place->context != NULL;
+	if (ina_choose(&place->ports, &wish, &choice)) {
+		place->port = choice.port;
+		place->gid = choice.gid;
+		return;
+	}
+	for (int i = 0; i < place->ports.count; i++) {
+		const struct ina_port *port = &place->ports.list[i];
+
+		if (ina_device_list_place(place->list, port->device, port->number) >= 0 &&
+		    is_closer(port, place->port, bind))
+			place->port = port;
+	}
+}
+
+static struct ibv_context *open_device(const char *name)
+{
+	struct ibv_device **devices = ibv_get_device_list(NULL);
+	struct ibv_context *context = NULL;
+
+	for (int i = 0; devices && devices[i] && !context; i++) {
+		if (strcmp(ibv_get_device_name(devices[i]), name) == 0)
+			context = ibv_open_device(devices[i]);
+	}
+	if (devices)
+		ibv_free_device_list(devices);
+	return context;
+}
+
+/* Writes the other ports, as "; not mlx5_0:1, which is down", or "". */
+static void list_others(const struct place *place, char *text, size_t size)
+{
+	char name[INA_PORT_NAME_SIZE];
+	size_t used = 0;
+
+	text[0] = '\0';
+	for (int i = 0; i < place->ports.count && used < size; i++) {
+		const struct ina_port *port = &place->ports.list[i];
+		enum ina_port_fault fault = ina_port_fault(port);
+		bool in_list = ina_device_list_place(place->list, port->device, port->number) >= 0;
+
+		if (port == place->port)
+			continue;
+		ina_port_name(port, name);
+		used += (size_t)snprintf(text + used, size - used, "; not %s, which %s", name,
+		                         !in_list                 ? "INA_HCA excludes"
+		                         : fault == INA_PORT_FITS ? "is not preferred"
+		                                                  : ina_port_fault_text(fault));
+	}
 }
 
 static bool tell_port(const struct place *place)
 {
-	if (place->port.link_layer != IBV_LINK_LAYER_ETHERNET) {
+	enum ina_port_fault fault = ina_port_fault(place->port);
+	char name[INA_PORT_NAME_SIZE];
+	char others[300];
+
+	ina_port_name(place->port, name);
+	list_others(place, others, sizeof(others));
+	if (fault == INA_PORT_IS_INFINIBAND || fault == INA_PORT_IS_IWARP)
+		finding_print(
+		        FINDING_FAILED, "device",
+		        "%s %s, and libina needs RoCE v2%s -- remedy: set INA_HCA to a device "
+		        "that has it",
+		        name, ina_port_fault_text(fault), others);
+	else if (place->port->state != IBV_PORT_ACTIVE)
 		finding_print(FINDING_FAILED, "device",
-		              "%s has no Ethernet port, which RoCE needs -- remedy: set INA_BIND "
-		              "to the address of a device that has one",
-		              device_name(place));
-		return false;
-	}
-	if (place->port.state != IBV_PORT_ACTIVE) {
-		finding_print(FINDING_FAILED, "device",
-		              "the port of %s is in state %s -- remedy: ip link set %s up, and "
+		              "the port %s is in state %s%s -- remedy: ip link set %s up, and "
 		              "connect a cable",
-		              device_name(place), ibv_port_state_str(place->port.state),
-		              place->netdev[0] ? place->netdev : "NETDEV");
-		return false;
-	}
-	if (access(RDMA_CM, R_OK | W_OK) != 0) {
+		              name, ibv_port_state_str(place->port->state), others,
+		              netdev_of(place));
+	else if (access(RDMA_CM, R_OK | W_OK) != 0)
 		finding_print(
 		        FINDING_FAILED, "device",
 		        "%s, but %s: %s -- remedy: modprobe rdma_ucm, and permission to use it",
-		        device_name(place), RDMA_CM, strerror(errno));
-		return false;
+		        name, RDMA_CM, strerror(errno));
+	else {
+		finding_print(FINDING_OK, "device", "%s, whose port is active%s", name, others);
+		return true;
 	}
-	finding_print(FINDING_OK, "device", "%s, whose port is active", device_name(place));
-	return true;
+	return false;
 }
 
-static bool tell_gid(const struct place *place, const char *bind, bool has_gid)
+static bool tell_gid(const struct place *place, const char *bind)
 {
-	if (has_gid) {
-		finding_print(FINDING_OK, "GID", "index %u of %s: RoCE v2, %s on %s",
-		              place->gid.gid_index, device_name(place), place->address,
-		              place->netdev);
+	const struct ina_gid *gid = place->gid;
+	char address[INET_ADDRSTRLEN];
+
+	if (gid) {
+		inet_ntop(AF_INET, &gid->address, address, sizeof(address));
+		finding_print(FINDING_OK, "GID", "index %u of %s: RoCE v2, %s on %s", gid->index,
+		              place->port->device, address, gid->netdev);
 		return true;
 	}
 	if (bind)
 		finding_print(
 		        FINDING_FAILED, "GID",
-		        "no device has a RoCE v2 GID of INA_BIND, %s -- remedy: set INA_BIND to an "
-		        "address that `ip address` shows on the netdev of an RDMA device",
-		        bind);
+		        "no device%s has a RoCE v2 GID of INA_BIND, %s -- remedy: set INA_BIND to "
+		        "an address that `ip address` shows on the netdev of an RDMA device",
+		        place->list[0] ? " that INA_HCA allows" : "", bind);
+	else if (ina_port_fault(place->port) == INA_PORT_HAS_V1)
+		finding_print(
+		        FINDING_FAILED, "GID",
+		        "%s has GIDs of RoCE v1 only -- remedy: turn RoCE v2 on in the card's "
+		        "settings, or set INA_HCA to another device",
+		        place->port->device);
 	else
 		finding_print(FINDING_FAILED, "GID",
 		              "%s has no RoCE v2 GID of an IPv4 address -- remedy: ip address add "
 		              "ADDRESS/PREFIX dev NETDEV, where `rdma link` shows NETDEV",
-		              device_name(place));
+		              place->port->device);
 	return false;
 }
 
@@ -159,19 +204,19 @@ static int netdev_mtu(const char *netdev)
 
 static void tell_mtu(const struct place *place)
 {
-	unsigned int active = 128u << place->port.active_mtu;
-	unsigned int maximum = 128u << place->port.max_mtu;
-	int ethernet = netdev_mtu(place->netdev);
+	unsigned int active = 128u << place->attributes.active_mtu;
+	unsigned int maximum = 128u << place->attributes.max_mtu;
+	const char *netdev = place->gid->netdev;
+	int ethernet = netdev_mtu(netdev);
 
 	if (active == maximum)
 		finding_print(FINDING_OK, "MTU", "packets of %u bytes, because %s has MTU %d",
-		              active, place->netdev, ethernet);
+		              active, netdev, ethernet);
 	else
 		finding_print(active >= GOOD_MTU_BYTES ? FINDING_OK : FINDING_WARNING, "MTU",
 		              "packets of %u bytes, because %s has MTU %d; for %u: ip link set %s "
 		              "mtu %u, on all hosts and switches",
-		              active, place->netdev, ethernet, maximum, place->netdev,
-		              maximum + HEADROOM_BYTES);
+		              active, netdev, ethernet, maximum, netdev, maximum + HEADROOM_BYTES);
 }
 
 /* Registers some memory, to test the limit. Returns 0, or an errno. */
@@ -225,36 +270,59 @@ static bool tell_memory_lock(const struct place *place)
 	return true;
 }
 
-bool doctor_host(void)
+/* Checks the port, the GID and the memory; the devices have been read. */
+static bool check(struct place *place, const char *bind)
 {
-	char address[INET_ADDRSTRLEN];
-	bool is_bound = library_options_value("INA_BIND", address, sizeof(address));
-	const char *bind = is_bound ? address : NULL;
-	int count = 0;
-	struct ibv_device **devices = ibv_get_device_list(&count);
-	struct place place = {0};
-	bool has_gid = false;
-	bool fine = false;
+	bool port;
+	bool gid;
+	bool memory;
 
-	if (!devices || count == 0) {
-		finding_print(FINDING_FAILED, "device",
-		              "this host has no RDMA device -- remedy: load the card's driver; or, "
-		              "for soft-RoCE, rdma link add rxe0 type rxe netdev NETDEV");
-	} else if (!find_place(devices, count, bind, &place, &has_gid)) {
+	place->context = open_device(place->port->device);
+	if (!place->context) {
 		finding_print(
 		        FINDING_FAILED, "device",
 		        "cannot open %s: %s -- remedy: permission to use /dev/infiniband/uverbs*",
-		        ibv_get_device_name(devices[0]), strerror(errno));
-	} else {
-		bool port = tell_port(&place);
-		bool gid = tell_gid(&place, bind, has_gid);
-
-		if (gid)
-			tell_mtu(&place);
-		fine = tell_memory_lock(&place) && port && gid;
-		ibv_close_device(place.context);
+		        place->port->device, strerror(errno));
+		return false;
 	}
-	if (devices)
-		ibv_free_device_list(devices);
+	ibv_query_port(place->context, (uint8_t)place->port->number, &place->attributes);
+	port = tell_port(place);
+	gid = tell_gid(place, bind);
+	if (gid)
+		tell_mtu(place);
+	memory = tell_memory_lock(place);
+	ibv_close_device(place->context);
+	return port && gid && memory;
+}
+
+bool doctor_host(void)
+{
+	char bound[INET_ADDRSTRLEN];
+	char list[INA_DEVICE_LIST_SIZE];
+	bool is_bound = library_options_value("INA_BIND", bound, sizeof(bound));
+	bool is_listed = library_options_value("INA_HCA", list, sizeof(list));
+	const char *bind = is_bound ? bound : NULL;
+	struct place place = {.list = is_listed ? list : ""};
+	struct in_addr address = {0};
+	char text[300];
+	bool fine = false;
+
+	if (bind && inet_pton(AF_INET, bind, &address) != 1)
+		address.s_addr = INADDR_NONE; /* no device has it */
+	if (!ina_ports_read(&place.ports) || place.ports.count == 0) {
+		finding_print(FINDING_FAILED, "device",
+		              "this host has no RDMA device -- remedy: load the card's driver; or, "
+		              "for soft-RoCE, rdma link add rxe0 type rxe netdev NETDEV");
+	} else if (!ina_list_matches(&place.ports, place.list)) {
+		ina_ports_explain(&place.ports, "", text, sizeof(text));
+		finding_print(FINDING_FAILED, "device",
+		              "INA_HCA is \"%s\", and allows no device of this host; these are %s "
+		              "-- remedy: set INA_HCA to one that can be used, or unset it",
+		              place.list, text);
+	} else {
+		choose(&place, address.s_addr);
+		fine = check(&place, bind);
+	}
+	ina_ports_free(&place.ports);
 	return fine;
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks this host with libibverbs alone, so that it works even if libina cannot open. */
+/*
+ * Checks this host with libibverbs, and with libina's functions that choose a device, so that it
+ * works even if libina cannot open.
+ */
 #ifndef INA_DOCTOR_HOST_H
 #define INA_DOCTOR_HOST_H
 

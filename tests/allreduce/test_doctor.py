@@ -7,6 +7,8 @@ import os
 import re
 import subprocess
 
+import pytest
+
 PERF = os.environ["INA_PERF"]
 LAB = os.environ["INA_LAB"]
 LOCAL = ["device", "GID", "MTU", "memlock"]
@@ -85,6 +87,23 @@ def test_another_address():
     code, ranks = doctor(2, "model", before=on_rank_1("export INA_BIND=192.0.2.99"))
     assert code == 1
     assert ranks[1]["GID"][0] == "FAIL" and "192.0.2.99 -- remedy: set INA_BIND" in ranks[1]["GID"][1]
+
+
+@pytest.mark.parametrize("setting, device, gid", [
+    ("INA_BIND=192.0.2.2", ("ok", "rxe0:1, whose port is active; not rxe1:1, which has no IPv4 address"), ("ok", "192.0.2.2 on vec0")),
+    ("INA_HCA=^rxe1", ("ok", "rxe0:1, whose port is active; not rxe1:1, which INA_HCA excludes"), ("ok", "192.0.2.2 on vec0")),
+    ("INA_HCA=rxe1", ("ok", "rxe1:1, whose port is active; not rxe0:1, which INA_HCA excludes"), ("FAIL", "remedy: ip address add")),
+    ("INA_HCA==rxe", ("FAIL", 'INA_HCA is "=rxe", and allows no device of this host; these are rxe0:1 can be used, rxe1:1 has no IPv4 '
+                      "address -- remedy: set INA_HCA"), None)])
+def test_two_devices(setting, device, gid):
+    """Other hosts cannot be reached from a loopback address, so rxe1 has no address that fits."""
+    code, ranks = doctor(2, "model", before=on_rank_1(f"rdma link add rxe1 type rxe netdev lo; unset INA_BIND; export {setting}"))
+    fine = gid and gid[0] == "ok"
+    assert code == (0 if fine else 1)
+    lines = ranks[1]
+    assert lines["device"][0] == device[0] and lines["device"][1].startswith(device[1]), lines
+    assert lines["GID"][0] == gid[0] and gid[1] in lines["GID"][1] if gid else "GID" not in lines, lines
+    assert lines["neighbours"][0] == ("ok" if fine else "FAIL"), lines
 
 
 def test_mtus_that_differ():
