@@ -7,7 +7,7 @@
 # project into it, and calls `make TARGET...` there (demo test). The first of them installs all packages
 # that it needs. It runs as root, or as an ordinary user if user namespaces and /etc/subuid allow. The
 # clone's processes have separate namespaces and end with this script; the root folder is removed.
-# Only the machine's kernel, network and /dev are shared. SKIPS is passed on. If no root folder can be made
+# Only the machine's kernel, network, /dev and /sys are shared. SKIPS is passed on. If no root folder can be made
 # here, that is a skip: one line and exit code 0, or 1 with SKIPS=error. With ARCH=arm64 the root folder is
 # one for that processor, whose programs qemu-user runs; binfmt_misc must know it (docs/distributions.md).
 
@@ -90,6 +90,7 @@ shift 4
 mount --bind "$root" "$root"
 mount -t proc proc "$root/proc"
 mount --rbind /dev "$root/dev"
+mount --rbind /sys "$root/sys"
 mount -t tmpfs -o mode=1777 tmpfs "$root/dev/shm"
 cp -L /etc/resolv.conf /etc/hosts "$root/etc/"
 git -c safe.directory="*" clone --quiet --no-hardlinks "$project" "$root$inside"

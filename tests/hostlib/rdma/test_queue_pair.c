@@ -254,7 +254,7 @@ static void it_cannot_go_on_without_the_connection(void **state)
 	assert_int_equal(try_send(1, 8), 0);
 	manager_errno = EINVAL;
 	assert_true(sent(1, IBV_WC_RETRY_EXC_ERR));
-	assert_false(ina_queue_pairs_take(&pairs, &last, PATH_MTU));
+	assert_false(ina_queue_pairs_take(&pairs, &last));
 	assert_int_equal(last.status, IBV_WC_RETRY_EXC_ERR);
 }
 
@@ -263,7 +263,7 @@ static void completions_of_other_queue_pairs_pass(void **state)
 	struct ibv_wc other = {.status = IBV_WC_RETRY_EXC_ERR, .qp_num = NUMBER + 1};
 
 	(void)state;
-	assert_false(ina_queue_pairs_take(&pairs, &other, PATH_MTU));
+	assert_false(ina_queue_pairs_take(&pairs, &other));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_pair, close_pair)
