@@ -20,8 +20,7 @@ static const char *remedy(enum ina_status status)
 	case INA_ERR_ARGUMENT:
 		return "see ENVIRONMENT in `man 7 ina`, or start it with mpirun, srun or torchrun";
 	case INA_ERR_MISMATCH:
-		return "start all ranks with the same options, and give all hosts and switches the "
-		       "same MTU";
+		return "start all ranks with the same options";
 	case INA_ERR_TIMEOUT:
 		return "start --doctor on all hosts; let firewalls pass TCP between all of them "
 		       "and UDP port 4791; give switches at least the hosts' MTU";

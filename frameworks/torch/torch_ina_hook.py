@@ -4,8 +4,8 @@
     state = torch_ina_hook.State()
     model.register_comm_hook(state, torch_ina_hook.all_reduce)
 
-It is written in Python alone and calls libina by ctypes. The process group is used once, to exchange rank 0's address. After that
-libina all-reduces the gradients, and the group's own backend does the rest. Gradients must be on the CPU.
+It is written in Python alone and calls libina by ctypes. The process group is used only to open: all ranks gather their addresses
+and what libina must know of each. After that libina all-reduces the gradients, and the group's own backend does the rest. Gradients must be on the CPU.
 
 The backend in Python (torch_ina/in_python.py) uses the same Communicator.
 """

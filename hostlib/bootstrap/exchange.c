@@ -70,12 +70,17 @@ enum ina_status ina_exchange(const struct ina_settings *settings, const struct i
                              struct ina_roster *roster, struct ina_failure *failure)
 {
 	const int ranks = settings->options.ranks;
-	union contribution *all = malloc((size_t)ranks * sizeof(*all));
+	union contribution *all = calloc((size_t)ranks, sizeof(*all));
 	union contribution own = {.bytes = {0}};
 
 	_Static_assert(sizeof(own) == INA_EXCHANGE_BYTES, "INA_EXCHANGE_BYTES is too small");
 	if (!all)
 		return ina_fail(failure, INA_ERR_MEMORY, "no memory for the exchange");
+	if (settings->options.rank >= ranks) {
+		free(all);
+		return ina_fail(failure, INA_ERR_ARGUMENT, "rank %d of %d: ranks are 0 to %d",
+		                settings->options.rank, ranks, ranks - 1);
+	}
 	own.magic = INA_CONTROL_MAGIC;
 	own.rank = (uint32_t)settings->options.rank;
 	if (ina_random_number(&own.job_id) != 0 && failure->status == INA_OK)

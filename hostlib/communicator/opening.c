@@ -46,17 +46,6 @@ static bool may_lack_a_device(const struct ina_comm *comm)
 	       !ina_device_is_any();
 }
 
-static enum ina_status check_devices(const struct ina_comm *comm, const struct ina_met *met,
-                                     struct ina_failure *failure)
-{
-	for (int r = 0; r < comm->ranks && met->layout.machines > 1; r++)
-		if (met->roster.endpoints[r].port == 0)
-			return ina_fail(failure, INA_ERR_DEVICE,
-			                "rank %d: this host has no RDMA device: see `rdma link`",
-			                r);
-	return INA_OK;
-}
-
 /* Lets the ranks meet, and finds out which ranks share a machine. */
 static enum ina_status meet(struct ina_comm *comm, struct ina_met *met, struct ina_failure *failure)
 {
@@ -86,11 +75,9 @@ static enum ina_status meet(struct ina_comm *comm, struct ina_met *met, struct i
 		ina_warn(&comm->log, "cannot take part: %s", failure->text);
 	status = ina_meet(&comm->control, &comm->settings, local, met->listener,
 	                  comm->settings.deadline_ms, &met->roster, failure);
-	if (status == INA_OK) {
+	if (status == INA_OK)
 		find_machines(comm, met);
-		status = check_devices(comm, met, failure);
-	}
-	if (status != INA_OK && met->listener >= 0)
+	else if (met->listener >= 0)
 		close(met->listener);
 	return status;
 }

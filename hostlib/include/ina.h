@@ -18,8 +18,8 @@
  *	ina_close(comm);
  *
  * Each option that the program leaves at its default may also be set by a variable, or by a line of
- * a file (see struct ina_options). Otherwise the rank, the number of ranks and the address of rank
- *0 come from the variables that mpirun, srun or torchrun set.
+ * a file (see struct ina_options). Otherwise the rank, the number of ranks, and the address of
+ * rank 0 come from the variables that mpirun, srun or torchrun set.
  *
  * Threads: a communicator and its requests may be used by one thread at a time, unless the option
  * progress_thread is 1:
@@ -171,7 +171,7 @@ enum ina_schedule {
  * The library reads the strings during ina_open() or ina_open_start() only; they stay the caller's.
  *
  * Each option that is no function has a variable: INA_ and the option's name in capitals, as
- * INA_POLL_COUNT. Its value is looked for in this order; the last place that has one counts:
+ * INA_POLL_COUNT; that of `device` is INA_HCA. Its value is looked for in this order; the last place that has one counts:
  *
  *	1. /etc/ina.conf
  *	2. ~/.ina.conf, or in its place the file that INA_CONF_FILE names

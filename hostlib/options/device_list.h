@@ -3,9 +3,8 @@
  * A list of RDMA devices in the syntax of NCCL_IB_HCA: names, each optionally followed by the
  * number of a port, such as "mlx5_0:1,mlx5_1". A name stands for all devices whose names begin with
  * it. If the list begins with "=", a name stands for the device of exactly this name. If it begins
- * with
- * "^", or "^=", the list is that of the devices that must not be used. An empty list stands for all
- * devices.
+ * with "^", or "^=", the list is that of the devices that must not be used. An empty list stands
+ * for all devices.
  */
 #ifndef INA_OPTIONS_DEVICE_LIST_H
 #define INA_OPTIONS_DEVICE_LIST_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The options that files and the environment may set, one row each. The variable of an option is
- * INA_ and the option's name in capitals.
+ * INA_ and the option's name in capitals, except INA_HCA for `device`.
  */
 #ifndef INA_OPTIONS_KEYS_H
 #define INA_OPTIONS_KEYS_H

@@ -201,10 +201,10 @@ static enum ina_status make_root_port(const struct ina_sources *sources,
 
 		settings->root.sin_port = htons((uint16_t)own.first);
 		settings->root_ports = own.count;
-	} else if (is_limited && (port < settings->ports.first ||
-	                          port >= settings->ports.first + settings->ports.count)) {
-		return ina_fail(failure, INA_ERR_ARGUMENT, "port %d of %s is not among %s, %.40s",
-		                port, ina_source_name(sources, INA_KEY_ROOT, names[0]),
+	} else if (is_limited && (port < lower.first || port >= lower.first + lower.count)) {
+		return ina_fail(failure, INA_ERR_ARGUMENT,
+		                "port %d of %s is not in the lower half of %s, %.40s", port,
+		                ina_source_name(sources, INA_KEY_ROOT, names[0]),
 		                ina_source_name(sources, INA_KEY_PORTS, names[1]),
 		                sources->of[INA_KEY_PORTS].text);
 	}
@@ -355,6 +355,8 @@ static enum ina_status make_meeting(struct ina_sources *sources, const struct in
 	settings->deadline_ms = ina_now_ms() + settings->options.open_timeout_ms;
 	if (status == INA_OK)
 		status = make_ranks(sources, &settings->options, &launch, failure);
+	/* Then the program's exchange tells the other ranks. */
+	settings->can_meet = status == INA_OK && settings->options.exchange;
 	if (status == INA_OK)
 		status = make_job(sources, &settings->job, launch.job, failure);
 	if (status == INA_OK)
@@ -363,7 +365,7 @@ static enum ina_status make_meeting(struct ina_sources *sources, const struct in
 		settings->root.sin_family = AF_INET; /* at no address */
 	else if (status == INA_OK)
 		status = make_root(sources, settings, failure);
-	settings->can_meet = status == INA_OK;
+	settings->can_meet |= status == INA_OK;
 	return status;
 }
 

@@ -141,6 +141,8 @@ static void read_environment(struct ina_sources *sources, struct ina_failure *fa
 		if (!equals || strncmp(*entry, PREFIX, strlen(PREFIX)) != 0)
 			continue;
 		length = (size_t)(equals - *entry);
+		if (strcmp(*entry, "INA_LOG=") == 0)
+			continue; /* as a script sets it whose own variable is empty */
 		if (ina_key_find(*entry, length, &id))
 			sources->of[id] =
 			        (struct ina_source){.by = INA_BY_ENVIRONMENT, .text = equals + 1};

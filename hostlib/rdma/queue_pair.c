@@ -222,17 +222,30 @@ static bool is_drained(const struct ina_work_queue *queue)
 	return queue->failed == queue->posted - queue->first;
 }
 
+/* Is no request of a failed queue pair left at the device? */
+static bool has_nothing_left(const struct ina_queue_pair *pair)
+{
+	return pair->has_failed && is_drained(&pair->sends) && is_drained(&pair->receives);
+}
+
+/* The device then completes whatever is posted to a queue pair that is over, with an error. */
+static bool go_on(struct ina_queue_pair *pair)
+{
+	pair->is_over = !pair->is_exhausted || !revive(pair);
+	pair->has_failed = false;
+	return !pair->is_over;
+}
+
 /* Returns true if the queue pair still has requests at the device, or if it was revived. */
 static bool fail(struct ina_queue_pair *pair, struct ina_work_queue *queue, struct ibv_wc *wc)
 {
 	pair->has_failed = true;
 	pair->is_exhausted |= wc->status == IBV_WC_RETRY_EXC_ERR;
 	queue->failed++;
-	if (!is_drained(&pair->sends) || !is_drained(&pair->receives))
+	if (!has_nothing_left(pair))
 		return true;
 	wc->status = pair->is_exhausted ? IBV_WC_RETRY_EXC_ERR : wc->status;
-	pair->is_over = !pair->is_exhausted || !revive(pair);
-	return !pair->is_over;
+	return go_on(pair);
 }
 
 bool ina_queue_pairs_take(const struct ina_queue_pairs *pairs, struct ibv_wc *wc)
@@ -253,6 +266,9 @@ bool ina_queue_pairs_take(const struct ina_queue_pairs *pairs, struct ibv_wc *wc
 		finish(queue, wc, pair->path_mtu);
 	else
 		pair->is_over = true;
+	/* A receive may be the last to finish, after a send has failed. */
+	if (!pair->is_over && has_nothing_left(pair))
+		go_on(pair);
 	return false;
 }
 

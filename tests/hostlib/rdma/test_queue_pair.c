@@ -60,6 +60,8 @@ int ibv_modify_qp(struct ibv_qp *of, struct ibv_qp_attr *attributes, int mask)
 
 	assert_ptr_equal(of, &qp);
 	tell("%s", names[attributes->qp_state]);
+	if (mask & IBV_QP_PATH_MTU)
+		assert_int_equal(attributes->path_mtu, IBV_MTU_1024);
 	if (mask & IBV_QP_AV)
 		tell(" label %u", attributes->ah_attr.grh.flow_label);
 	if (mask & IBV_QP_RQ_PSN)
@@ -77,7 +79,7 @@ int rdma_init_qp_attr(struct rdma_cm_id *of, struct ibv_qp_attr *attributes, int
 	if (manager_errno != 0)
 		return -1;
 	if (attributes->qp_state == IBV_QPS_RTR)
-		*mask |= IBV_QP_AV | IBV_QP_RQ_PSN | IBV_QP_MIN_RNR_TIMER;
+		*mask |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_RQ_PSN | IBV_QP_MIN_RNR_TIMER;
 	if (attributes->qp_state == IBV_QPS_RTS)
 		*mask |= IBV_QP_SQ_PSN;
 	attributes->rq_psn = attributes->sq_psn = FIRST_PSN;
@@ -176,6 +178,21 @@ static void it_goes_on_with_the_packets_that_it_had(void **state)
 	                          "RTR label 16385 2; RTS 2; send 4 of 5000 bytes; ");
 }
 
+/* A receive may still succeed after a send has failed, even as the last request. */
+static void a_success_may_be_the_last(void **state)
+{
+	(void)state;
+	post();
+	assert_false(sent(1, IBV_WC_SUCCESS));
+	assert_true(sent(2, IBV_WC_RETRY_EXC_ERR));
+	assert_true(sent(3, IBV_WC_WR_FLUSH_ERR));
+	assert_false(received(1, IBV_WC_SUCCESS, 4096));
+	assert_string_equal(told, "");
+	assert_false(received(2, IBV_WC_SUCCESS, 1));
+	assert_string_equal(told, "RESET; INIT; RTR label 16385 3; RTS 0; "
+	                          "send 2 of 1024 bytes; send 3 of 0 bytes; ");
+}
+
 /* They must not reach the device before those that were posted earlier. */
 static void later_requests_wait(void **state)
 {
@@ -272,6 +289,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        TEST(it_goes_on_with_the_packets_that_it_had),
+	        TEST(a_success_may_be_the_last),
 	        TEST(later_requests_wait),
 	        TEST(a_late_receive_is_flushed_once),
 	        TEST(there_is_room_for_what_the_queue_pair_has),
