@@ -171,7 +171,8 @@ enum ina_schedule {
  * The library reads the strings during ina_open() or ina_open_start() only; they stay the caller's.
  *
  * Each option that is no function has a variable: INA_ and the option's name in capitals, as
- * INA_POLL_COUNT; that of `device` is INA_HCA. Its value is looked for in this order; the last place that has one counts:
+ * INA_POLL_COUNT; that of `device` is INA_HCA. Its value is looked for in this order; the last
+ * place that has one counts:
  *
  *	1. /etc/ina.conf
  *	2. ~/.ina.conf, or in its place the file that INA_CONF_FILE names
@@ -407,8 +408,9 @@ static inline void ina_options_init(struct ina_options *options)
  * value is "-" if it depends on the network or is not known; that of INA_SECRET is never shown.
  * Waits up to 2 s for the resolver if the launcher names hosts.
  *
- * Writes at most `size` bytes including the final NUL; 32768 hold the lines of all variables. If
- * the options are wrong, returns the status of ina_open(), and writes its text.
+ * Writes at most `size` bytes including the final NUL; 32768 hold the lines of all variables. If a
+ * number, a name or a file is wrong, returns the status of ina_open(), and writes its text. The
+ * root, the cookie and the ports are only copied: ina_open() checks them.
  */
 INA_API enum ina_status ina_options_explain(const struct ina_options *options, char *text,
                                             size_t size);

@@ -228,7 +228,7 @@ static bool has_nothing_left(const struct ina_queue_pair *pair)
 	return pair->has_failed && is_drained(&pair->sends) && is_drained(&pair->receives);
 }
 
-/* The device then completes whatever is posted to a queue pair that is over, with an error. */
+/* If the queue pair cannot be revived, the device completes later requests with errors. */
 static bool go_on(struct ina_queue_pair *pair)
 {
 	pair->is_over = !pair->is_exhausted || !revive(pair);
